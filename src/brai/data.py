@@ -1,0 +1,240 @@
+"""Discrete data: the one form in which every algorithm of this package sees its data.
+
+Conventions
+-----------
+- `Dataset.codes[v, r]` is the code of variable v in row r (variable-major); `states[v][code]` is its label.
+- A column declares its states by its type (pandas Categorical, polars Enum, arrow dictionary) or by the
+  argument `states=`, which wins. Declared states keep their order, and those never seen are kept. A polars
+  Categorical declares nothing: its categories belong to a pool shared with other columns.
+- The states of any other column are its values, sorted: numbers by size, text as Python sorts str,
+  False before True. Whole floats count as integers. Labels are plain Python objects; a declared label that is
+  neither text nor a number (an interval of `pandas.cut`, say) becomes its str().
+- Nothing is guessed or repaired: missing values, continuous columns and identifiers are a `DataError` that
+  names column, value and cure. Row numbers in messages count data rows from 1.
+- How the cells of a text file are typed is said in `brai._read`.
+
+>>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
+>>> data
+Dataset(3 rows, 2 variables, 2–3 states)
+>>> data.states
+(('no', 'yes'), (0, 1, 2))
+"""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._columns import (
+    Columns,
+    DataError,
+    Factor,
+    check_labels,
+    check_names,
+    columns_of,
+    count,
+    default_names,
+    encode,
+    factor,
+    matrix,
+)
+
+__all__ = ["DataError", "Dataset"]
+
+States = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """An immutable table of discrete variables; build it with `of`, `from_file` or `from_codes`."""
+
+    codes: NDArray[Any]  # (variables, rows), C-contiguous, uint8 or uint16 (the smaller that fits), read-only
+    names: tuple[str, ...]
+    states: tuple[tuple[Any, ...], ...]  # labels in code order
+
+    def __post_init__(self) -> None:
+        names = check_names(self.names)
+        given = np.asarray(self.codes)
+        if given.ndim != 2 or not len(names) == len(self.states) == len(given):
+            raise DataError("codes, names and states differ in length: give one of each per variable")
+        if given.dtype.kind not in "iu":
+            raise DataError(f"codes are of type {given.dtype}, not integers: use Dataset.of for other values")
+        if given.shape[1] == 0:
+            raise DataError("the data has no rows: give at least one")
+        states = tuple(check_labels(name, own) for name, own in zip(names, self.states, strict=True))
+        _check_range(given, names, states)
+        dtype = np.uint8 if max(map(len, states)) <= 256 else np.uint16
+        codes = np.ascontiguousarray(given, dtype=dtype)
+        if codes.flags.writeable:
+            codes = codes.copy() if np.may_share_memory(codes, given) else codes
+            codes.setflags(write=False)
+        for field, value in (("codes", codes), ("names", names), ("states", states)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def of(cls, X: Any, *, states: States | None = None, names: Iterable[str] | None = None) -> Dataset:
+        """Take in X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
+
+        `states` declares the labels of the columns it names, in code order; `names` renames the columns (an
+        array or a list of rows starts with x0, x1, …). A lazy frame is collected. X itself is never changed.
+        """
+        if isinstance(X, Dataset):
+            return X if states is None and names is None else cls._of_columns(_own_columns(X), states, names)
+        if isinstance(X, str | os.PathLike):
+            return cls._of_columns(_file_columns(X, None), states, names)
+        return cls._of_columns(columns_of(X), states, names)
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], *, states: States | None = None, delimiter: str | None = None
+    ) -> Dataset:
+        """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai._read`."""
+        return cls._of_columns(_file_columns(path, delimiter), states, None)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Any,
+        *,
+        arities: Sequence[int] | NDArray[Any] | None = None,
+        names: Iterable[str] | None = None,
+        states: States | Sequence[Sequence[Any]] | None = None,
+    ) -> Dataset:
+        """Take in rows × columns of integer codes that already are 0..arity-1.
+
+        The labels of a column come from `states` (by name, or one sequence per column), else they are
+        0..arity-1; its arity comes from `arities`, else it is the largest code + 1.
+        """
+        table = matrix(np.asanyarray(codes))
+        if table.dtype.kind not in "iu":
+            raise DataError(f"codes are of type {table.dtype}, not integers: use Dataset.of for other values")
+        names = check_names(default_names(table.shape[1]) if names is None else names)
+        sizes = (table.max(axis=0, initial=0).astype(np.int64) + 1).tolist() if arities is None else arities
+        each = names if states is None or isinstance(states, Mapping) else states
+        for what, things in (("names", names), ("arities", sizes), ("lists of states", each)):
+            if len(things) != table.shape[1]:
+                raise DataError(f"{len(things)} {what} for {table.shape[1]} columns: give one per column")
+        if states is not None and not isinstance(states, Mapping):
+            states = dict(zip(names, states, strict=True))
+        declared = _declared(names, states)
+        labels = []
+        for name, size in zip(names, sizes, strict=True):
+            labels.append(check_labels(name, declared.get(name, range(size))))
+            if arities is not None and size != len(labels[-1]):
+                raise DataError(
+                    f"column {name!r} has arity {size} but {len(labels[-1])} states: make them agree"
+                )
+        return cls(table.T, names, tuple(labels))
+
+    @classmethod
+    def _of_columns(cls, table: Columns, states: States | None, names: Iterable[str] | None) -> Dataset:
+        own, columns = table
+        names = check_names(own if names is None else names)
+        if len(names) != len(columns):
+            raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
+        declared = _declared(names, states)
+        codes: list[NDArray[Any]] = []
+        labels = []
+        for name, column in zip(names, columns, strict=True):
+            found = factor(name, column)
+            if codes and found.inverse.size != codes[0].size:
+                raise DataError(
+                    f"column {name!r} has {count(found.inverse.size, 'row')} where column {names[0]!r} has "
+                    f"{codes[0].size}: give columns of equal length"
+                )
+            own_labels, own_codes = encode(name, found, declared.get(name, found.declared))
+            codes.append(own_codes.astype(np.uint16))
+            labels.append(own_labels)
+        return cls(np.stack(codes), names, tuple(labels))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables, d."""
+        return len(self.names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of each variable, seen or not."""
+        arities = np.array([len(labels) for labels in self.states], dtype=np.int64)
+        arities.setflags(write=False)
+        return arities
+
+    def canonical_order(self) -> NDArray[np.int64]:
+        """Return the permutation that sorts the variables by name, so that column order changes no result."""
+        return np.array(sorted(range(self.n_variables), key=self.names.__getitem__), dtype=np.int64)
+
+    def bootstrap_weights(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return how often each row is drawn when N rows are drawn with replacement."""
+        draws = np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)
+        return np.bincount(draws, minlength=self.n_rows).astype(np.int64, copy=False)
+
+    def select(self, columns: Iterable[str]) -> Dataset:
+        """Return the data set of these columns (names), in this order."""
+        wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+        _check_known(wanted, self.names)
+        at = [self.names.index(name) for name in wanted]
+        return Dataset(self.codes[at], wanted, tuple(self.states[i] for i in at))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor, because numpy forgets that an array is read-only."""
+        return Dataset, (self.codes, self.names, self.states)
+
+    def __repr__(self) -> str:
+        low, high = int(self.arities.min()), int(self.arities.max())
+        states = count(low, "state") if low == high else f"{low}–{high} states"
+        return f"Dataset({count(self.n_rows, 'row')}, {count(self.n_variables, 'variable')}, {states})"
+
+
+def _own_columns(data: Dataset) -> Columns:
+    columns = [
+        Factor(states, codes.astype(np.int64), declared=states)
+        for codes, states in zip(data.codes, data.states, strict=True)
+    ]
+    return list(data.names), columns
+
+
+def _file_columns(path: str | os.PathLike[str], delimiter: str | None) -> Columns:
+    from brai._read import read_columns
+
+    return read_columns(Path(path), delimiter)
+
+
+def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[Any, ...]]:
+    if states is None:
+        return {}
+    if not isinstance(states, Mapping):
+        raise DataError(f"states= is of type {type(states).__name__}: give a dict of column name → labels")
+    named = {str(name): labels for name, labels in states.items()}
+    _check_known(named, names)
+    for name, labels in named.items():
+        check_labels(name, labels)
+    return {name: tuple(labels) for name, labels in named.items()}
+
+
+def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in names:
+            raise DataError(f"there is no column {name!r}: choose among {reprlib.repr(list(names))}")
+
+
+def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Sequence[Any]]) -> None:
+    lows, highs = codes.min(axis=1).tolist(), codes.max(axis=1).tolist()
+    for name, labels, low, high in zip(names, states, lows, highs, strict=True):
+        if low < 0 or high >= len(labels):
+            raise DataError(
+                f"column {name!r} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
+                "count codes from 0, and let arities= or states= cover them all"
+            )
