@@ -1,0 +1,140 @@
+"""Conditional-independence (CI) tests on weighted counts, and the d-separation oracle.
+
+Every test compares a statistic of X, Y given Z, in nats, with a critical value that depends on the degrees
+of freedom df; at or below it X and Y are independent.
+
+==============  =================================  ============================================================
+name            statistic                          critical value
+==============  =================================  ============================================================
+cmi             N · CMI                            N · threshold (default 0.01 nats)
+cmi-c1          N · CMI                            threshold · df / 2, that is threshold · N · C1 (default 2)
+g2              N · CMI, half of G²                half the (1 - alpha) quantile of χ² with df
+bayes-factor    log Bayes factor, BDeu with ess    0: independent unless Y as a parent of X raises the score
+==============  =================================  ============================================================
+
+**C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
+mean when X and Y are independent, df / 2N. A threshold equal to the mean calls about two in five independent
+pairs dependent, whatever N; twice the mean (the default) accepts a dependence if it raises AIC. The literal
+rule is ``threshold=1``; docs/results.md has both.
+
+**Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
+over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
+every cell is occupied, and too small in sparse tables, where it may even be zero for a strong dependence.
+"full" takes all declared states, (|X| - 1)(|Y| - 1)|Z|; it is too large in sparse tables.
+
+**Bootstrap samples.** Resampling adds noise of its own: on a bootstrap sample the mean of N · CMI is higher by
+about df / 2 than on the data it was drawn from (Steck & Jaakkola 2003). With ``correction`` (the default)
+the critical value on bootstrap samples is raised by df / 2. It is never raised on the data itself.
+
+**Colliders.** A v-structure x → z ← y claims that x and y, independent given S, are dependent given S and z.
+``colliders=0.05`` (the default) believes it if a G-test at that level does; "same" uses the test itself;
+None believes every one. The Bayes factor is its own level, so there a number means "same".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.counting import bdeu_cells, log_cells
+from brai.graphs import PDAG
+from brai.kernels.counts import CELLS, FULL, STRATA, Cells, Rule
+
+NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
+_DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
+_THRESHOLD = {"cmi": 0.01, "cmi-c1": 2.0}
+
+
+@dataclass(frozen=True)
+class CITest:
+    """A CI test and its level; see the module for what the fields mean."""
+
+    name: str = "cmi-c1"
+    threshold: float | None = None  # cmi: nats; cmi-c1: multiple of C1
+    alpha: float = 0.05  # g2
+    ess: float = 10.0  # bayes-factor
+    df: Literal["strata", "cells", "full"] = "strata"
+    correction: bool = True
+    colliders: float | Literal["same"] | None = 0.05
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise ValueError(f"unknown CI test {self.name!r}: choose one of {', '.join(NAMES)}")
+        if self.df not in _DF:
+            raise ValueError(f"unknown df {self.df!r}: choose one of {', '.join(_DF)}")
+        if self.threshold is not None and self.name not in _THRESHOLD:
+            raise ValueError(f"the test {self.name} has no threshold: leave it out")
+        for field in ("alpha", "colliders"):
+            level = getattr(self, field)
+            if isinstance(level, str) and (field, level) == ("colliders", "same"):
+                continue
+            if level is not None and not (isinstance(level, float | int) and 0 < level < 1):
+                raise ValueError(f"{field} is {level!r}: give a level between 0 and 1, such as 0.05")
+        for field in ("threshold", "ess"):
+            value = getattr(self, field)
+            if value is not None and not value > 0:
+                raise ValueError(f"{field} is {value!r}: give a number above 0")
+
+    @classmethod
+    def of(cls, test: str | CITest) -> CITest:
+        """A test by its name, or as it is. "auto" is cmi-c1 for now."""
+        if isinstance(test, CITest):
+            return test
+        return cls("cmi-c1" if test == "auto" else test)
+
+    @property
+    def verifies(self) -> bool:
+        """Whether v-structures are tested before they are believed."""
+        return self.colliders is not None
+
+    def cells(self, n_rows: int) -> Cells:
+        """Cell values of the statistic."""
+        return bdeu_cells(n_rows, self.ess) if self.name == "bayes-factor" else log_cells(n_rows)
+
+    def rule(self, n_rows: int, *, bootstrap: bool) -> Rule:
+        """Critical values for data of that many rows."""
+        df = np.arange(min(max(4 * n_rows, 64), 2**16), dtype=float)
+        own = self._critical(df, n_rows)
+        level = self.colliders
+        if isinstance(level, float) and self.name != "bayes-factor":
+            seen = replace(self, name="g2", threshold=None, alpha=level)._critical(df, n_rows)
+        else:
+            seen = own
+        critical = np.stack([own, seen])
+        if bootstrap and self.correction:
+            critical += df / 2
+        return Rule(critical, _DF[self.df], np.zeros((0, 0), np.uint8))
+
+    def _critical(self, df: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+        threshold = _THRESHOLD.get(self.name) if self.threshold is None else self.threshold
+        match self.name:
+            case "cmi":
+                return np.full(len(df), n_rows * float(threshold or 0))
+            case "cmi-c1":
+                return float(threshold or 0) * df / 2
+            case "g2":
+                from scipy.special import chdtri
+
+                return np.concatenate([[0.0], np.asarray(chdtri(df[1:], self.alpha)) / 2])
+            case _:
+                return np.zeros(len(df))
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A perfect CI test: d-separation in a known DAG."""
+
+    dag: PDAG
+    verifies: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.dag.is_dag():
+            raise ValueError("the oracle needs a DAG: give PDAG.to_dag() of the graph")
+
+    def rule(self, names: tuple[str, ...]) -> Rule:
+        """The DAG in the order of ``names``."""
+        truth = self.dag.reorder(names).adjacency.astype(np.uint8)
+        return Rule(np.zeros((2, 2)), STRATA, truth)

@@ -1,0 +1,10 @@
+"""Every compiled function: arrays and scalars in and out, no Python objects.
+
+- `counts`: contingency tables, the statistic of a conditional-independence (CI) test, the score of a family
+- `refining`: the CI tests of IncreaseResolution
+- `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
+
+Conventions: ``codes`` is variable-major (d, M); ``weights`` counts how often each of the M rows occurs; graphs
+are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is indexed 0..k-1, and
+``nodes[0..k-1]`` are the variables behind it; ``endo`` marks the endogenous ones (X), the others are X_ex.
+"""

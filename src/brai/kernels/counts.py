@@ -1,0 +1,324 @@
+"""Contingency tables: the statistic of a CI test and the score of a family, by one mechanism.
+
+For a set of variables A let F(A) be the sum, over the occupied cells of A's contingency table, of a value
+that depends on the cell's count n and on the number of cells alone. Then
+
+- F(XYZ) + F(Z) - F(XZ) - F(YZ) is N times the conditional mutual information if the value is n log n, and
+  the log Bayes factor of dependence if it is the BDeu value lgamma(n + ess / cells) - lgamma(ess / cells);
+- F(XZ) - F(Z) is the log-likelihood, or the BDeu score, of the family X with parents Z.
+
+Values are integers (fixed point, ``scale`` units to a nat). Integer sums do not depend on the order of cells,
+rows, states or variables, so no decision does.
+
+Tables hold the occupied configurations of Z only, and never more than rows × states of one variable: a table
+of few cells is swept, a larger one is visited row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brai._jit import njit
+
+UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
+DENSE = 2  # a table of at most DENSE × rows cells is swept
+ROUNDING = 1e-7  # nats; above the rounding of fixed-point sums, below anything that matters
+
+STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.independence
+
+
+class Sample(NamedTuple):
+    """Rows that occur, and how often."""
+
+    codes: Any  # (d, M) unsigned
+    weights: Any  # (M,) int32
+    arities: Any  # (d,) int64
+
+
+class Cells(NamedTuple):
+    """Cell values: one row for each number of cells (BDeu), one row in all (n log n)."""
+
+    values: Any  # (slots, counts) int64
+    keys: Any  # (slots,) float64: number of cells a row is for
+    ess: float
+    scale: float
+    bdeu: bool
+
+
+class Rule(NamedTuple):
+    """When a statistic means dependence; ``truth`` is a DAG for the d-separation oracle, else empty."""
+
+    critical: Any  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
+    df: int
+    truth: Any  # (d, d) uint8, or (0, 0)
+
+
+class Work(NamedTuple):
+    """Scratch memory; counts, margins and scratch are zero between calls."""
+
+    counts: Any  # int32
+    margins: Any  # int32
+    scratch: Any  # int32
+    seen: Any  # (rows,) int32
+    labels: Any  # (depth, rows) int32
+
+
+@njit
+def value_row(cells, size):
+    """Row of values for a table of ``size`` cells; a row in use for another size is given up."""
+    if not cells.bdeu:
+        return 0
+    slot = int(size % len(cells.keys))
+    if cells.keys[slot] != size:
+        cells.keys[slot] = size
+        cells.values[slot, :] = UNSET
+    return slot
+
+
+@njit
+def cell_value(cells, row, count, size):
+    """Value of a cell that holds ``count`` > 0 rows, in a table of ``size`` cells."""
+    kept = count < cells.values.shape[1]
+    if kept and cells.values[row, count] != UNSET:
+        return cells.values[row, count]
+    if cells.bdeu:
+        prior = cells.ess / size
+        value = np.int64(np.rint((math.lgamma(count + prior) - math.lgamma(prior)) * cells.scale))
+    else:
+        value = np.int64(np.rint(count * math.log(count) * cells.scale))
+    if kept:
+        cells.values[row, count] = value
+    return value
+
+
+@njit
+def extend(labels, n_labels, column, arity, out, scratch):
+    """Label rows by (label, column): all pairs while few, else the occupied ones in order of appearance."""
+    rows = len(column)
+    if n_labels * arity <= max(16, rows // 2):
+        for i in range(rows):
+            out[i] = labels[i] * arity + column[i]
+        return n_labels * arity
+    n = 0
+    for i in range(rows):
+        pair = labels[i] * arity + column[i]
+        if scratch[pair] == 0:
+            n += 1
+            scratch[pair] = n
+        out[i] = scratch[pair] - 1
+    for i in range(rows):
+        scratch[labels[i] * arity + column[i]] = 0
+    return n
+
+
+@njit
+def drain(counts, n, cells, size):
+    """F and the number of occupied cells of counts[:n], which is zero afterwards."""
+    row = value_row(cells, size)
+    total, occupied = np.int64(0), 0
+    for j in range(n):
+        if counts[j] > 0:
+            total += cell_value(cells, row, counts[j], size)
+            occupied += 1
+            counts[j] = 0
+    return total, occupied
+
+
+@njit
+def join(sample, cells, work, y, z, n_z, z_size, base):
+    """What all tests of y given Z share: labels of (z, y), F(Z) - F(YZ), and three counts for the df.
+
+    ``work.seen[z]`` becomes the number of states of y in stratum z. Returns the number of labels, whether
+    they are the product z * arity + y, F(Z) - F(YZ), and a triple: occupied Z - occupied YZ, the sum of
+    (seen - 1) over strata, the number of occupied strata.
+    """
+    weights, column, arity = sample.weights, sample.codes[y], sample.arities[y]
+    counts, seen, rows = work.counts, work.seen, len(sample.weights)
+    n_base = n_z * arity
+    product = n_base <= DENSE * rows + 16
+    if product:
+        for i in range(rows):
+            base[i] = z[i] * arity + column[i]
+    else:
+        n_base = extend(z, n_z, column, arity, base, work.scratch)
+    for j in range(n_z):
+        seen[j] = 0
+        work.margins[j] = 0
+    row = value_row(cells, z_size * arity)
+    total, occupied = np.int64(0), 0
+    for i in range(rows):
+        counts[base[i]] += weights[i]
+        work.margins[z[i]] += weights[i]
+    for i in range(rows):
+        count = counts[base[i]]
+        if count > 0:
+            total += cell_value(cells, row, count, z_size * arity)
+            occupied += 1
+            seen[z[i]] += 1
+            counts[base[i]] = 0
+    spread = 0
+    for j in range(n_z):
+        spread += max(seen[j] - 1, 0)
+    f_z, strata = drain(work.margins, n_z, cells, z_size)
+    return n_base, product, f_z - total, (strata - occupied, spread, strata)
+
+
+@njit
+def statistic(sample, cells, work, x, y, z, n_z, z_size, base, n_base, product, rest, shared, kind):
+    """F(XYZ) + F(Z) - F(XZ) - F(YZ) in fixed point, and its degrees of freedom; the rest is from `join`."""
+    weights, column = sample.weights, sample.codes[x]
+    r, r_y, rows = sample.arities[x], sample.arities[y], len(sample.weights)
+    counts, margins, seen = work.counts, work.margins, work.seen
+    for i in range(rows):
+        counts[base[i] * r + column[i]] += weights[i]
+    size = z_size * r * r_y
+    row = value_row(cells, size)
+    f_xyz, f_xz, occupied, df = np.int64(0), np.int64(0), 0, 0
+    if product and n_base * r <= max(DENSE * rows, 256):  # sweep [z][y][x], adding up the margin [z][x]
+        j = 0
+        for z_ in range(n_z):
+            for _ in range(r_y):
+                for a in range(z_ * r, z_ * r + r):
+                    count = counts[j]
+                    if count > 0:
+                        f_xyz += cell_value(cells, row, count, size)
+                        occupied += 1
+                        margins[a] += count
+                        counts[j] = 0
+                    j += 1
+        row = value_row(cells, z_size * r)
+        for z_ in range(n_z):
+            here = 0
+            for a in range(z_ * r, z_ * r + r):
+                if margins[a] > 0:
+                    f_xz += cell_value(cells, row, margins[a], z_size * r)
+                    here += 1
+                    margins[a] = 0
+            if here > 0:
+                occupied -= here
+                df += (here - 1) * (seen[z_] - 1)
+    else:
+        for i in range(rows):
+            j = base[i] * r + column[i]
+            margins[z[i] * r + column[i]] += weights[i]
+            if counts[j] > 0:
+                f_xyz += cell_value(cells, row, counts[j], size)
+                occupied += 1
+                counts[j] = 0
+        row = value_row(cells, z_size * r)
+        for i in range(rows):
+            j = z[i] * r + column[i]
+            if margins[j] > 0:
+                f_xz += cell_value(cells, row, margins[j], z_size * r)
+                occupied -= 1
+                df += seen[z[i]] - 1
+                margins[j] = 0
+        df -= shared[1]
+    if kind == CELLS:
+        df = max(0, occupied + shared[0])
+    elif kind == FULL:
+        df = int(min((r - 1) * (r_y - 1) * z_size, 2.0**40))
+    return f_xyz - f_xz + rest, df
+
+
+@njit
+def excess(cells, rule, collider, value, df):
+    """Statistic minus critical value, in nats: at or below zero means independent."""
+    critical, last = rule.critical[collider], rule.critical.shape[1] - 1
+    limit = critical[min(df, last)]
+    if df > last:  # goes on in a straight line
+        limit += (df - last) * (critical[last] - critical[last - 1])
+    return value / cells.scale - limit - ROUNDING
+
+
+@njit
+def ci_test(sample, cells, rule, work, x, y, given, n_given, collider):
+    """Excess of one CI test made from scratch; infinite with the oracle."""
+    if len(rule.truth) > 0:
+        return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
+    labels, n_z, size = work.labels, 1, 1.0
+    labels[0, : len(sample.weights)] = 0
+    for j in range(n_given):
+        v = given[j]
+        n_z = extend(labels[j], n_z, sample.codes[v], sample.arities[v], labels[j + 1], work.scratch)
+        size *= sample.arities[v]
+    z, base = labels[n_given], labels[n_given + 1]
+    n_base, product, rest, shared = join(sample, cells, work, y, z, n_z, size, base)
+    value, df = statistic(
+        sample, cells, work, x, y, z, n_z, size, base, n_base, product, rest, shared, rule.df
+    )
+    return excess(cells, rule, collider, value, df)
+
+
+@njit
+def associations(sample, cells, work):
+    """The statistic of every pair given nothing, in fixed point: how strongly variables go together."""
+    d = len(sample.codes)
+    out = np.zeros((d, d), np.int64)
+    z, base = work.labels[0], work.labels[1]
+    z[: len(sample.weights)] = 0
+    for y in range(d):
+        n_base, product, rest, shared = join(sample, cells, work, y, z, 1, 1.0, base)
+        for x in range(y):
+            value, _ = statistic(
+                sample, cells, work, x, y, z, 1, 1.0, base, n_base, product, rest, shared, STRATA
+            )
+            out[x, y] = out[y, x] = value
+    return out
+
+
+@njit
+def family_values(sample, cells, work, children, parents, starts):
+    """F(XZ) - F(Z) in nats for each family; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
+    out = np.empty(len(children))
+    weights, labels = sample.weights, work.labels
+    for i in range(len(children)):
+        z, other, n, size = labels[0], labels[1], 1, 1.0
+        z[: len(weights)] = 0
+        for p in parents[starts[i] : starts[i + 1]]:
+            n = extend(z, n, sample.codes[p], sample.arities[p], other, work.scratch)
+            z, other = other, z
+            size *= sample.arities[p]
+        for j in range(len(weights)):
+            work.counts[z[j]] += weights[j]
+        f_z, _ = drain(work.counts, n, cells, size)
+        x, r = children[i], sample.arities[children[i]]
+        n = extend(z, n, sample.codes[x], r, other, work.scratch)
+        for j in range(len(weights)):
+            work.counts[other[j]] += weights[j]
+        f_xz, _ = drain(work.counts, n, cells, size * r)
+        out[i] = (f_xz - f_z) / cells.scale
+    return out
+
+
+@njit
+def d_separated(dag, x, y, given, n_given):
+    """Whether given[:n_given] d-separates x and y (Bayes ball, Shachter 1998)."""
+    d = len(dag)
+    observed = np.zeros(d, np.uint8)
+    for i in range(n_given):
+        observed[given[i]] = 1
+    seen = np.zeros(2 * d, np.uint8)  # 2 v: the ball comes to v from a child; 2 v + 1: from a parent
+    stack = np.empty(2 * d, np.int64)
+    stack[0], top = 2 * x, 1
+    seen[2 * x] = 1
+    while top > 0:
+        top -= 1
+        v, from_parent = stack[top] // 2, stack[top] % 2
+        if v == y:
+            return False
+        down = observed[v] == 0
+        up = from_parent == observed[v]  # passes up through a free node, bounces off an observed one
+        for u in range(d):
+            if up and dag[u, v] and not seen[2 * u]:
+                seen[2 * u] = 1
+                stack[top] = 2 * u
+                top += 1
+            if down and dag[v, u] and not seen[2 * u + 1]:
+                seen[2 * u + 1] = 1
+                stack[top] = 2 * u + 1
+                top += 1
+    return True

@@ -1,0 +1,203 @@
+"""IncreaseResolution, second half (v-structures, Meek rules), SplitAutonomous, and the DAG of a leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai._jit import njit
+from brai.kernels.counts import ci_test
+
+
+@njit
+def joined(adj, a, b):
+    """Whether a and b are adjacent."""
+    return adj[a, b] or adj[b, a]
+
+
+@njit
+def colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally):
+    """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
+
+    x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
+    only if x and y test dependent given S and z. Edges X_ex → X keep the head they came with; other
+    heads are found anew. Each arrowhead needs one v-structure, so a test that can add no head is not made.
+    """
+    k = len(nodes)
+    head = np.zeros((k, k), np.uint8)
+    given = np.empty(len(work.labels), np.int64)
+    near = np.empty(k, np.int64)
+    for x in range(k):
+        if not endo[x]:
+            for z in range(k):
+                head[x, z] = adj[x, z] and endo[z]
+    for z in range(k):
+        if not endo[z]:
+            continue
+        degree = 0
+        for x in range(k):
+            if joined(adj, x, z):
+                near[degree] = x
+                degree += 1
+        for i in range(degree):
+            x = near[i]
+            for j in range(i + 1, degree):
+                y = near[j]
+                if joined(adj, x, y) or (head[x, z] and head[y, z]):
+                    continue
+                at = sep[x, y]
+                size, inside = pool[at], False
+                for m in range(size):
+                    given[m] = pool[at + 1 + m]
+                    inside = inside or given[m] == nodes[z]
+                if inside:
+                    continue
+                if verify:
+                    given[size] = nodes[z]
+                    tally[size + 1] += 1
+                    if ci_test(sample, cells, rule, work, nodes[x], nodes[y], given, size + 1, 1) <= 0:
+                        continue
+                head[x, z] = head[y, z] = 1
+    return head
+
+
+@njit
+def meek_fires(adj, head, b, c):
+    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c."""
+    k = len(adj)
+    for a in range(k):
+        if a == b or a == c:
+            continue
+        if head[a, b] and not joined(adj, a, c):  # R1: a → b
+            return True
+        into_c = head[a, c] and not head[c, a]
+        if into_c and head[b, a] and not head[a, b]:  # R2: b → a → c
+            return True
+        if into_c and joined(adj, b, a) and not head[a, b] and not head[b, a]:  # R3: b – a → c, b – e → c
+            for e in range(a):
+                if (
+                    head[e, c] and not head[c, e] and joined(adj, b, e)
+                    and not head[e, b] and not head[b, e] and not joined(adj, a, e)
+                ):
+                    return True
+    return False
+
+
+@njit
+def meek(endo, adj, head):
+    """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
+
+    An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures.
+    """
+    k, again = len(adj), True
+    while again:
+        again = False
+        new = np.zeros((k, k), np.uint8)
+        for b in range(k):
+            for c in range(k):
+                if endo[b] and endo[c] and joined(adj, b, c) and not head[b, c] and not head[c, b]:
+                    new[b, c] = meek_fires(adj, head, b, c)
+                    again = again or new[b, c]
+        head |= new
+
+
+@njit
+def orient(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally):
+    """Direct the edges that end in X, in place; tests are added to ``tally`` by their order.
+
+    Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
+    order, edges that a higher order will remove truly carry both.
+    """
+    head = colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally)
+    meek(endo, adj, head)
+    for a in range(len(adj)):
+        for b in range(a):
+            if joined(adj, a, b) and (endo[a] or endo[b]):
+                adj[a, b] = not (head[b, a] and not head[a, b])
+                adj[b, a] = not (head[a, b] and not head[b, a])
+
+
+@njit
+def split(endo, adj):
+    """SplitAutonomous: 0 for X_D, 1..K for the ancestor sets, -1 for X_ex; and K.
+
+    X_D are the nodes of lowest topological order: those from which no path along directed and undirected
+    edges leads to a node that has no such path back. The ancestor sets are the connected parts of the rest.
+    """
+    k = len(endo)
+    reach = np.zeros((k, k), np.uint8)
+    stack = np.empty(k, np.int64)
+    for s in range(k):
+        if endo[s]:
+            reach[s, s] = 1
+            stack[0], top = s, 1
+            while top > 0:
+                top -= 1
+                for u in range(k):
+                    if endo[u] and adj[stack[top], u] and not reach[s, u]:
+                        reach[s, u] = 2
+                for u in range(k):
+                    if reach[s, u] == 2:
+                        reach[s, u] = 1
+                        stack[top] = u
+                        top += 1
+    group = np.full(k, -1)
+    for s in range(k):
+        if endo[s]:
+            group[s] = 0
+            for u in range(k):
+                if reach[s, u] and not reach[u, s]:
+                    group[s] = -1
+                    break
+    n = 0
+    for s in range(k):
+        if endo[s] and group[s] < 0:
+            n += 1
+            group[s] = n
+            stack[0], top = s, 1
+            while top > 0:
+                top -= 1
+                v = stack[top]
+                for u in range(k):
+                    if endo[u] and group[u] < 0 and joined(adj, v, u):
+                        group[u] = n
+                        stack[top] = u
+                        top += 1
+    return group, n
+
+
+@njit
+def extension(endo, adj):
+    """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
+
+    Dor & Tarsi 1992 takes away, again and again, a node that is a sink and whose undirected neighbours are
+    adjacent to all its other adjacent nodes. If there is none, no DAG extends the graph. Then the node
+    with the fewest outgoing edges goes, among those the one that adds the fewest new v-structures, then
+    the one of lowest index; its outgoing edges are turned.
+    """
+    k, left, repaired = len(endo), 0, False
+    here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
+    for v in range(k):
+        left += endo[v]
+    for _ in range(left):
+        best, least_out, least_new = -1, k, k * k
+        for v in range(k):
+            if not (endo[v] and here[v]):
+                continue
+            out, new = 0, 0
+            for u in range(k):
+                if here[u] and adj[v, u]:
+                    if not adj[u, v]:
+                        out += 1
+                    else:
+                        for w in range(k):
+                            if here[w] and w != u and joined(adj, w, v) and not joined(adj, w, u):
+                                new += 1
+            if out < least_out or (out == least_out and new < least_new):
+                best, least_out, least_new = v, out, new
+            if out == 0 and new == 0:
+                break
+        repaired = repaired or least_out > 0 or least_new > 0
+        for u in range(k):
+            dag[u, best] = here[u] and joined(adj, u, best)
+        here[best] = 0
+    return dag, repaired

@@ -1,0 +1,129 @@
+"""IncreaseResolution (Algorithm 1, line 6), first half: remove edges between independent variables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai._jit import njit
+from brai.kernels.counts import d_separated, excess, extend, join, statistic
+
+
+@njit
+def potential_parents(graph, nodes, y, association, out):
+    """Parents and undirected neighbours of y, the most associated with y first, ties by index."""
+    m = 0
+    for x in range(len(graph)):
+        if graph[x, y]:
+            strength, j = association[nodes[y], nodes[x]], m
+            while j > 0 and association[nodes[y], nodes[out[j - 1]]] < strength:
+                out[j] = out[j - 1]
+                j -= 1
+            out[j] = x
+            m += 1
+    return m
+
+
+@njit
+def next_combination(chosen, n, m):
+    """Advance to the next n-subset of 0..m-1; returns the first place that changed, or -1 at the end."""
+    j = n - 1
+    while j >= 0 and chosen[j] == m - n + j:
+        j -= 1
+    if j >= 0:
+        chosen[j] += 1
+        for i in range(j + 1, n):
+            chosen[i] = chosen[i - 1] + 1
+    return j
+
+
+@njit
+def to_be_tested(graph, x, y, endogenous, chosen, n, candidates):
+    """Whether the condition set is one for x and y, and was not already tested from the side of x."""
+    if endogenous and x < y and n == 0:
+        return False
+    known = endogenous and x < y
+    for j in range(n):
+        c = candidates[chosen[j]]
+        if c == x:
+            return False
+        if not graph[c, x] or c == y:
+            known = False
+    return not known
+
+
+@njit
+def refine(sample, cells, rule, work, nodes, endo, adj, sep, pool, pool_end, n, association, budget):
+    """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
+
+    Condition sets of x – y are the n-subsets of the potential parents of y, then of those of x (inside X),
+    each set once; potential parents are those at the start of the phase, so the order of tests does not
+    matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
+    ``pool`` (its size, then its members). Returns the number of tests and the new end of the pool; tests
+    beyond ``budget`` are not made.
+    """
+    k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
+    candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
+    chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    n_labels, sizes = np.ones(n + 1, np.int64), np.ones(n + 1)
+    labels = work.labels
+    z, base = labels[n], labels[n + 1]
+    labels[0, : len(sample.weights)] = 0
+    for inside in range(2):
+        start = adj.copy()
+        for y in range(k):
+            if not endo[y]:
+                continue
+            m = potential_parents(start, nodes, y, association, candidates)
+            open_edges = 0
+            for x in range(k):
+                if endo[x] == inside and (adj[x, y] or adj[y, x]):
+                    targets[open_edges] = x
+                    open_edges += 1
+            n_targets = open_edges
+            changed = 0 if m >= n and open_edges > 0 else -1
+            for j in range(n):
+                chosen[j] = j
+            while changed >= 0 and open_edges > 0:
+                for j in range(changed, n):
+                    v = nodes[candidates[chosen[j]]]
+                    given[j] = v
+                    if not oracle:
+                        n_labels[j + 1] = extend(
+                            labels[j], n_labels[j], sample.codes[v], sample.arities[v], labels[j + 1],
+                            work.scratch,
+                        )
+                        sizes[j + 1] = sizes[j] * sample.arities[v]
+                joined = False
+                n_base, product, rest, shared = 0, False, np.int64(0), (0, 0, 0)
+                for i in range(n_targets):
+                    x = targets[i]
+                    if not (adj[x, y] or adj[y, x]):
+                        continue
+                    if not to_be_tested(start, x, y, inside, chosen, n, candidates):
+                        continue
+                    if tests == budget:
+                        return tests, pool_end
+                    tests += 1
+                    if oracle:
+                        independent = d_separated(rule.truth, nodes[x], nodes[y], given, n)
+                    else:
+                        if not joined:
+                            n_base, product, rest, shared = join(
+                                sample, cells, work, nodes[y], z, n_labels[n], sizes[n], base
+                            )
+                            joined = True
+                        value, df = statistic(
+                            sample, cells, work, nodes[x], nodes[y], z, n_labels[n], sizes[n], base,
+                            n_base, product, rest, shared, rule.df,
+                        )
+                        independent = excess(cells, rule, 0, value, df) <= 0
+                    if independent:
+                        adj[x, y] = adj[y, x] = 0
+                        sep[x, y] = sep[y, x] = pool_end
+                        pool[pool_end] = n
+                        for j in range(n):
+                            pool[pool_end + 1 + j] = given[j]
+                        pool_end += n + 1
+                        open_edges -= 1
+                changed = next_combination(chosen, n, m)
+    return tests, pool_end

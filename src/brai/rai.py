@@ -1,0 +1,151 @@
+"""Recursive autonomy identification (RAI; Yehezkel & Lerner 2009), as restated in the B-RAI paper.
+
+A graph over X and X_ex is refined by CI tests of order n (`Learner.increase_resolution`), split into autonomous
+groups (`Learner.split_autonomous`), and each group is treated alike at order n + 1, until no node has enough
+potential parents for a condition set.
+
+What a group needs of the graph is small: itself and those of X_ex that are parents of a member. Edges from X_ex
+into the group are directed for good, and no edge leads out of the group (autonomy), so nothing outside can
+change what is found inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._jit import announce
+from brai.counting import full_sample, workspace
+from brai.data import Dataset
+from brai.independence import CITest, Oracle
+from brai.kernels.counts import Cells, Sample, associations
+from brai.kernels.orienting import extension, orient, split
+from brai.kernels.refining import refine
+from brai.scores import Family
+
+NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An autonomous group: X, the members of X_ex that matter to it, and the graph over both."""
+
+    nodes: NDArray[np.int64]  # variables, in increasing order
+    endo: NDArray[np.uint8]  # 1 for X, 0 for X_ex
+    adj: NDArray[np.uint8]  # "row to column"
+    sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
+    pool_end: int  # separating sets of this group lie before this place
+
+    @classmethod
+    def complete(cls, d: int) -> Group:
+        """All variables, all joined: the arguments of the root call."""
+        adj = np.ones((d, d), np.uint8)
+        np.fill_diagonal(adj, 0)
+        return cls(np.arange(d), np.ones(d, np.uint8), adj, np.zeros((d, d), np.int32), 0)
+
+
+@dataclass
+class Tally:
+    """What a run cost and what it had to put up with."""
+
+    ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
+    repaired: int = 0  # leaves whose graph no DAG extends
+    truncated: int = 0  # leaves that max_order or max_tests made
+
+
+class Learner:
+    """The steps of RAI on one data set with one CI test; counts what it does in `tally`."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        ci_test: CITest | Oracle,
+        *,
+        max_order: int | None = None,
+        max_tests: int | None = None,
+    ):
+        self.data, self.ci_test, self.tally = data, ci_test, Tally()
+        self.max_order = NO_LIMIT if max_order is None else max_order
+        self.max_tests = NO_LIMIT if max_tests is None else max_tests
+        self.sample = full_sample(data)
+        self._work = workspace(data, 4)
+        self._pool = np.zeros(1024, np.int32)
+        announce(refine)
+        if isinstance(ci_test, Oracle):
+            self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False)
+            self._rules = (ci_test.rule(data.names),) * 2
+            self._association = np.zeros((data.n_variables, data.n_variables), np.int64)
+        else:
+            self._cells = ci_test.cells(data.n_rows)
+            self._rules = tuple(ci_test.rule(data.n_rows, bootstrap=b) for b in (False, True))
+            self._association = associations(self.sample, self._cells, self._work)
+
+    def is_resolved(self, group: Group, n: int) -> bool:
+        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n."""
+        most = int(group.adj.sum(axis=0, dtype=np.int64, where=group.endo.astype(bool)).max())
+        return most - 1 < n
+
+    def must_stop(self, n: int) -> bool:
+        """Whether a limit set by the user ends the recursion here."""
+        return n > self.max_order or int(self.tally.ci_tests.sum()) >= self.max_tests
+
+    def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
+        """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
+        adj, sep = group.adj.copy(), group.sep.copy()
+        self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj)))
+        rule, tally = self._rules[bootstrap], self.tally.ci_tests
+        common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
+        left = self.max_tests - int(tally.sum())
+        tests, pool_end = refine(*common, self._pool, group.pool_end, n, self._association, left)
+        tally[n] += tests
+        orient(*common, self._pool, self.ci_test.verifies, tally)
+        return Group(group.nodes, group.endo, adj, sep, pool_end)
+
+    def split_autonomous(self, group: Group) -> list[Group]:
+        """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
+        label, k = split(group.endo, group.adj)
+        return [self._part(group, label == i) for i in (*range(1, k + 1), 0)]
+
+    def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
+        """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
+        dag, repaired = extension(group.endo, group.adj)
+        members = np.flatnonzero(group.endo).tolist()
+        nodes = group.nodes.tolist()
+        rows = dag.T.tolist()
+        own = tuple((nodes[i], tuple(p for p, used in zip(nodes, rows[i], strict=True) if used)) for i in members)
+        return own, bool(repaired)
+
+    def _part(self, group: Group, member: NDArray[np.bool_]) -> Group:
+        if member.all():
+            return group
+        kept = np.flatnonzero(member | group.adj[:, member].any(axis=1))
+        square = np.ix_(kept, kept)
+        endo = member[kept].astype(np.uint8)
+        return Group(group.nodes[kept], endo, group.adj[square], group.sep[square], group.pool_end)
+
+    def _make_room(self, n: int, pool_size: int) -> None:
+        if n + 3 > len(self._work.labels):
+            self._work = self._work._replace(labels=np.zeros((n + 6, self.data.n_rows), np.int32))
+        if n + 2 > len(self.tally.ci_tests):
+            self.tally.ci_tests = np.append(self.tally.ci_tests, np.zeros(n + 2, np.int64))
+        if pool_size > len(self._pool):
+            self._pool = np.append(self._pool, np.zeros(pool_size, np.int32))
+
+
+def rai(learner: Learner) -> tuple[Family, ...]:
+    """Families of the DAG found by RAI on the data itself."""
+
+    def recurse(group: Group, n: int) -> list[Family]:
+        done = learner.is_resolved(group, n)
+        if done or learner.must_stop(n):
+            families, repaired = learner.families(group)
+            learner.tally.repaired += repaired
+            learner.tally.truncated += not done
+            return list(families)
+        refined = learner.increase_resolution(group, n, learner.sample, bootstrap=False)
+        return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
+
+    return tuple(sorted(recurse(Group.complete(learner.data.n_variables), 0)))
