@@ -1,3 +1,53 @@
-"""Bayesian-network structures from data, and how sure they are (B-RAI, NeurIPS 2018)."""
+"""Bayesian-network structures from data, and how sure they are (B-RAI, NeurIPS 2018).
+
+>>> import brai
+>>> data = brai.load_network("asia").sample(1000, random_state=0)
+>>> model = brai.BRAI(s=3, random_state=0).fit(data)
+>>> model.cpdag_.n_edges
+7
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from brai.data import DataError as DataError
+    from brai.data import Dataset as Dataset
+    from brai.estimators import BRAI as BRAI
+    from brai.estimators import RAI as RAI
+    from brai.graphs import PDAG as PDAG
+    from brai.independence import CITest as CITest
+    from brai.independence import Oracle as Oracle
+    from brai.network import Network as Network
+    from brai.network import load_network as load_network
+
+_HOME = {
+    "BRAI": "estimators",
+    "CITest": "independence",
+    "DataError": "data",
+    "Dataset": "data",
+    "Network": "network",
+    "Oracle": "independence",
+    "PDAG": "graphs",
+    "RAI": "estimators",
+    "load_network": "network",
+}
+
+__all__ = [*_HOME, "__version__"]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562): importing brai compiles and imports nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'brai' has no attribute {name!r}")
+    value = getattr(import_module(f"brai.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -94,10 +94,21 @@ class Dataset:
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], *, states: States | None = None, delimiter: str | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        states: States | None = None,
+        delimiter: str | None = None,
+        drop: Iterable[str] = (),
     ) -> Dataset:
-        """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai._read`."""
-        return cls._of_columns(_file_columns(path, delimiter), states, None)
+        """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai._read`.
+
+        Columns in `drop` are left out, whatever they hold.
+        """
+        names, columns = _file_columns(path, delimiter)
+        _check_known(out := set(drop), names)
+        kept = [i for i, name in enumerate(names) if name not in out]
+        return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, None)
 
     @classmethod
     def from_codes(

@@ -7,15 +7,15 @@ of freedom df; at or below it X and Y are independent.
 name            statistic                          critical value
 ==============  =================================  ============================================================
 cmi             N · CMI                            N · threshold (default 0.01 nats)
-cmi-c1          N · CMI                            threshold · df / 2, that is threshold · N · C1 (default 2)
+cmi-c1          N · CMI                            threshold · df / 2 = threshold · N · C1 (default 1 / ln 2)
 g2              N · CMI, half of G²                half the (1 - alpha) quantile of χ² with df
 bayes-factor    log Bayes factor, BDeu with ess    0: independent unless Y as a parent of X raises the score
 ==============  =================================  ============================================================
 
 **C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
-mean when X and Y are independent, df / 2N. A threshold equal to the mean calls about two in five independent
-pairs dependent, whatever N; twice the mean (the default) accepts a dependence if it raises AIC. The literal
-rule is ``threshold=1``; docs/results.md has both.
+mean when X and Y are independent. They print it in bits, df / (2 N ln 2); in nats it is df / 2N. The default
+compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times the mean. With ``threshold=1``
+units agree, but about two in five independent pairs then test dependent, whatever N. docs/results.md has both.
 
 **Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
 over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
@@ -33,6 +33,7 @@ None believes every one. The Bayes factor is its own level, so there a number me
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -45,7 +46,7 @@ from brai.kernels.counts import CELLS, FULL, STRATA, Cells, Rule
 
 NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
 _DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
-_THRESHOLD = {"cmi": 0.01, "cmi-c1": 2.0}
+_THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brai._jit import announce
 from brai.counting import bdeu_cells, full_sample, log_cells, workspace
@@ -76,3 +77,30 @@ class FamilyScores:
 def families_of(parents: Sequence[Sequence[int]]) -> tuple[Family, ...]:
     """Families of a DAG given as parent lists."""
     return tuple((child, tuple(sorted(own))) for child, own in enumerate(parents))
+
+
+def log_predictive(
+    families: Iterable[Family], train: Dataset, test: Dataset, ess: float = 1.0
+) -> NDArray[np.float64]:
+    """Log probability of each row of ``test`` under a DAG whose parameters are learned from ``train``.
+
+    Parameters are Dirichlet posterior means, (N_ijk + ess / (q r)) / (N_ij + ess / q), as BDeu implies.
+    """
+    if train.names != test.names or not np.array_equal(train.arities, test.arities):
+        raise ValueError("train and test differ in variables or states: build both with the same states=")
+    n = train.n_rows
+    codes = np.concatenate([train.codes, test.codes], axis=1).astype(np.int64)
+    out = np.zeros(test.n_rows)
+    for child, parents in families:
+        r, q = int(train.arities[child]), 1.0
+        config = np.zeros(codes.shape[1], np.int64)
+        for p in parents:
+            pair = config * int(train.arities[p]) + codes[p]
+            config = np.unique(pair, return_inverse=True)[1]
+            q *= float(train.arities[p])
+        counts = np.zeros((config.max() + 1, r))
+        np.add.at(counts, (config[:n], codes[child, :n]), 1.0)
+        held_out = config[n:]
+        share = (counts[held_out, codes[child, n:]] + ess / (q * r)) / (counts.sum(axis=1)[held_out] + ess / q)
+        out += np.log(share)
+    return out

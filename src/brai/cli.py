@@ -1,0 +1,107 @@
+"""The command line: ``brai learn FILE`` and ``brai demo``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brai import __version__
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that learning has wherever it is done."""
+    for option in reversed(
+        (
+            click.option("-s", "s", type=click.IntRange(1), default=3, show_default=True,
+                         help="Bootstrap samples at each node."),
+            click.option("--ci-test", default="auto", show_default=True,
+                         type=click.Choice(["auto", "cmi-c1", "cmi", "g2", "bayes-factor"]),
+                         help="Conditional-independence test."),
+            click.option("--score", default="bdeu", show_default=True, type=click.Choice(["bdeu", "bic"])),
+            click.option("--ess", type=float, default=1.0, show_default=True,
+                         help="Equivalent sample size of BDeu."),
+            click.option("--max-order", type=click.IntRange(0), default=None,
+                         help="Largest condition set of a test."),
+            click.option("--paper", is_flag=True,
+                         help="The published algorithm: its test, no polish, its way to draw."),
+            click.option("--draws", type=click.IntRange(1), default=200, show_default=True,
+                         help="CPDAGs to draw from the tree."),
+            click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True,
+                         help="0 gives the MAP, inf draws uniformly."),
+            click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+            click.option("--quiet", is_flag=True, help="No progress bar."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _learn(data: Any, *, as_json: bool, quiet: bool, draws: int, temperature: float, seed: int, paper: bool,
+           s: int, ci_test: str, **settings: Any) -> None:
+    from brai.estimators import BRAI
+    from brai.summary import as_text, summary
+
+    test = "cmi-c1" if ci_test == "auto" else ci_test
+    make = BRAI.paper if paper else BRAI
+    model = make(s=s, ci_test=test, random_state=seed, verbose=not quiet and sys.stderr.isatty(), **settings)
+    model.fit(data)
+    found = summary(model, data.n_rows, model.sample(draws, temperature, random_state=seed), temperature)
+    click.echo(json.dumps({"brai": __version__, "seed": seed, **found}) if as_json else as_text(found))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="brai")
+def cli() -> None:
+    """Learn the structure of a Bayesian network from data, and how sure it is."""
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--delimiter", default=None, help="Field separator; guessed if not given.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@_options
+def learn(file: Path, delimiter: str | None, drop: tuple[str, ...], **options: Any) -> None:
+    """Learn from FILE: CSV, TSV or Parquet, also gzipped."""
+    from brai.data import Dataset
+
+    _learn(Dataset.from_file(file, delimiter=delimiter, drop=drop), **options)
+
+
+@cli.command()
+@click.option("--rows", type=click.IntRange(1), default=1000, show_default=True)
+@_options
+def demo(rows: int, **options: Any) -> None:
+    """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
+    from brai.network import load_network
+
+    network = load_network("asia")
+    if not options["as_json"]:
+        click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
+        click.echo("".join(f"  {line}\n" for line in str(network.pdag.to_cpdag()).splitlines()))
+    _learn(network.sample(rows, random_state=options["seed"]), **options)
+
+
+def main() -> None:
+    """Run the command line; what goes wrong with the input is one line on standard error and exit code 1."""
+    warnings.showwarning = lambda message, *_: click.echo(f"brai: warning: {message}", err=True)
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("brai: stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("brai: stopped", err=True)
+        sys.exit(130)
+    except (ValueError, OSError, ImportError) as error:
+        click.echo(f"brai: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,215 @@
+"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
+
+Variables are taken in the order of their names while learning, so the order of the columns changes nothing but
+the order of the output.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from brai.data import Dataset
+from brai.graphs import PDAG
+from brai.independence import CITest, Oracle
+from brai.progress import tree_progress
+from brai.rai import Learner, rai
+from brai.sampling import Count, Draw, Method, best_route, count_distinct, k_best, sample_routes, to_dag
+from brai.scores import FamilyScores
+from brai.tree import GGT, grow
+
+MAX_TESTS = 100_000_000
+
+
+class BudgetWarning(UserWarning):
+    """Part of the graph was left at a low order because max_tests was reached."""
+
+
+def seed_sequence(random_state: Any) -> np.random.SeedSequence:
+    """Seed of a run: None (fresh), an integer, a SeedSequence, a Generator or a RandomState."""
+    match random_state:
+        case None:
+            return np.random.SeedSequence()
+        case np.random.SeedSequence():
+            return random_state
+        case np.random.Generator():
+            return np.random.SeedSequence(random_state.integers(0, 2**32, 4).tolist())
+        case np.random.RandomState():
+            return np.random.SeedSequence(random_state.randint(0, 2**31, 4).tolist())
+        case int() | np.integer() if random_state >= 0:
+            return np.random.SeedSequence(int(random_state))
+    raise ValueError(f"random_state is {random_state!r}: give None, an integer from 0 on, or a generator")
+
+
+class _StructureLearner(BaseEstimator):
+    """What RAI and B-RAI share: arguments to a Learner, a DAG to fitted attributes."""
+
+    ci_test: Any
+    score: str
+    ess: float
+    max_order: int | None
+    max_tests: int | None
+
+    def _start(self, X: Any) -> tuple[Dataset, Learner, FamilyScores]:
+        data = Dataset.of(X)
+        for name in ("max_order", "max_tests"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | np.integer) and value >= 0):
+                raise ValueError(f"{name} is {value!r}: give a whole number from 0 on, or None for no limit")
+        test = self.ci_test if isinstance(self.ci_test, Oracle) else CITest.of(self.ci_test)
+        sorted_data = data.select([data.names[i] for i in data.canonical_order()])
+        learner = Learner(sorted_data, test, max_order=self.max_order, max_tests=self.max_tests)
+        return data, learner, FamilyScores(sorted_data, self.score, self.ess)
+
+    def _finish(self, data: Dataset, learner: Learner, draw: Draw) -> None:
+        dag = to_dag(draw.families, learner.data.names).reorder(data.names)
+        tests = learner.tally.ci_tests
+        if int(tests.sum()) >= learner.max_tests:
+            warnings.warn(
+                f"max_tests = {self.max_tests} CI tests were made before all groups were resolved; the others "
+                "were left as they stood: raise max_tests, or lower max_order",
+                BudgetWarning,
+                stacklevel=3,
+            )
+        self.dag_, self.cpdag_ = dag, dag.to_cpdag()
+        self.log_score_ = draw.log_score
+        self.n_ci_tests_ = np.trim_zeros(tests, "b").copy()
+        self.n_features_in_ = data.n_variables
+        self.feature_names_in_ = np.array(data.names, dtype=object)
+
+
+class RAI(_StructureLearner):
+    """Recursive autonomy identification (Yehezkel & Lerner 2009): one graph from one pass over the data.
+
+    Parameters
+    ----------
+    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle
+    score : {"bdeu", "bic"}, for log_score_ only
+    ess : float, equivalent sample size of BDeu
+    max_order : int, largest condition set, or None
+    max_tests : int, CI tests after which no further group is refined (with a warning), or None
+
+    Attributes
+    ----------
+    cpdag_, dag_ : PDAG of the class found, and of one DAG of it
+    log_score_ : float, the score of dag_ on the data
+    n_ci_tests_ : array, CI tests made, by order
+    n_repaired_ : int, groups whose graph no DAG extends and that were repaired
+    n_features_in_, feature_names_in_
+    """
+
+    def __init__(
+        self,
+        ci_test: Any = "cmi-c1",
+        *,
+        score: str = "bdeu",
+        ess: float = 1.0,
+        max_order: int | None = None,
+        max_tests: int | None = MAX_TESTS,
+    ):
+        self.ci_test = ci_test
+        self.score = score
+        self.ess = ess
+        self.max_order = max_order
+        self.max_tests = max_tests
+
+    def fit(self, X: Any, y: Any = None) -> RAI:
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        data, learner, scores = self._start(X)
+        families = rai(learner)
+        self._finish(data, learner, Draw(families, scores.total(families)))
+        self.n_repaired_ = learner.tally.repaired
+        return self
+
+
+class BRAI(_StructureLearner):
+    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018).
+
+    Parameters
+    ----------
+    s : int, bootstrap samples at each node of the tree
+    ci_test : "auto" or as in RAI. "auto" is "cmi-c1" in this version.
+    score, ess, max_order, max_tests : as in RAI
+    polish : bool. Search on from the tree's best graph. In this version nothing is done and nothing claimed:
+        the MAP is that of the tree.
+    draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
+    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same tree.
+    verbose : bool, a progress bar on standard error
+
+    Attributes
+    ----------
+    cpdag_, dag_, log_score_, n_ci_tests_ : as in RAI, for the best graph of the tree (MAP)
+    tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
+    """
+
+    def __init__(
+        self,
+        s: int = 3,
+        ci_test: Any = "auto",
+        *,
+        score: str = "bdeu",
+        ess: float = 1.0,
+        polish: bool = True,
+        draw: Method = "exact",
+        max_order: int | None = None,
+        max_tests: int | None = MAX_TESTS,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.s = s
+        self.ci_test = ci_test
+        self.score = score
+        self.ess = ess
+        self.polish = polish
+        self.draw = draw
+        self.max_order = max_order
+        self.max_tests = max_tests
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, s: int = 3, *, random_state: Any = None, verbose: bool = False, **changes: Any) -> BRAI:
+        """The published algorithm: CMI test with the C1 threshold, BDeu with ess 1, no polish, Algorithm 2.
+
+        docs/paper-map.md lists what the paper leaves open and how it is settled here.
+        """
+        settings = {"ci_test": "cmi-c1", "score": "bdeu", "ess": 1.0, "polish": False, "draw": "paper"}
+        return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
+
+    def fit(self, X: Any, y: Any = None) -> BRAI:
+        """Grow the tree from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset."""
+        if not (isinstance(self.s, int | np.integer) and self.s >= 1):
+            raise ValueError(f"s is {self.s!r}: give the number of bootstrap samples, a whole number from 1 on")
+        seed = seed_sequence(self.random_state)
+        data, learner, scores = self._start(X)
+        with tree_progress(self.verbose) as progress:
+            tree = grow(learner, scores, int(self.s), seed, progress)
+        self._finish(data, learner, best_route(tree))
+        self.tree_: GGT = tree
+        return self
+
+    def sample(
+        self, n: int = 1, temperature: float = 1.0, random_state: Any = None
+    ) -> list[tuple[PDAG, float]]:
+        """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
+        rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
+        classes: dict[Draw, PDAG] = {}
+        drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
+        for one in drawn:
+            if one not in classes:
+                classes[one] = self._class(to_dag(one.families, self.tree_.names).to_cpdag())
+        return [(classes[one], one.log_score) for one in drawn]
+
+    def k_best(self, k: int) -> list[tuple[PDAG, float]]:
+        """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer."""
+        return [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
+
+    def n_distinct(self, limit: int = 5_000) -> Count:
+        """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
+        return count_distinct(self.tree_, limit)
+
+    def _class(self, cpdag: PDAG) -> PDAG:
+        return cpdag.reorder(tuple(self.feature_names_in_))

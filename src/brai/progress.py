@@ -1,0 +1,27 @@
+"""Progress bars on standard error; nothing is shown unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from brai.tree import Progress
+
+
+@contextmanager
+def tree_progress(show: bool, title: str = "growing the tree") -> Iterator[Progress | None]:
+    """A bar for `brai.tree.grow`: share of the tree and CI tests made so far."""
+    if not show:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+
+        def update(share: float, tests: int) -> None:
+            bar.update(task, completed=share, description=f"{title}, {tests:,} CI tests")
+
+        yield update

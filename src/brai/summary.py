@@ -1,0 +1,107 @@
+"""What was learned, as plain values (for JSON) and as text (for people)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from brai.estimators import BRAI
+from brai.graphs import PDAG
+
+
+def edge_shares(draws: list[tuple[PDAG, float]]) -> list[dict[str, Any]]:
+    """How often each edge appears in the draws: in any form, and directed either way or undirected."""
+    graphs = Counter(cpdag for cpdag, _ in draws)
+    shares: dict[tuple[str, str], dict[str, int]] = {}
+    for cpdag, n in graphs.items():
+        kinds = [(edge, "forward", "backward") for edge in cpdag.directed_edges()]
+        kinds += [(edge, "undirected", "undirected") for edge in cpdag.undirected_edges()]
+        position = {name: i for i, name in enumerate(cpdag.names)}
+        for (a, b), as_is, turned in kinds:
+            first = position[a] < position[b]
+            row = shares.setdefault((a, b) if first else (b, a), Counter())
+            row[as_is if first else turned] += n
+    total = len(draws)
+    rows = [
+        {
+            "from": a,
+            "to": b,
+            "share": sum(row.values()) / total,
+            "forward": row["forward"] / total,
+            "backward": row["backward"] / total,
+            "undirected": row["undirected"] / total,
+        }
+        for (a, b), row in shares.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["share"], row["from"], row["to"]))
+
+
+def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperature: float) -> dict[str, Any]:
+    """Everything the commands report, as plain values."""
+    tree, distinct = model.tree_, model.n_distinct()
+    return {
+        "rows": n_rows,
+        "variables": list(model.cpdag_.names),
+        "map": {
+            "directed": model.cpdag_.directed_edges(),
+            "undirected": model.cpdag_.undirected_edges(),
+            "log_score": model.log_score_,
+            "score": model.score,
+            "ess": model.ess,
+        },
+        "tree": {
+            "s": tree.s,
+            "nodes": tree.n_nodes,
+            "leaves": tree.n_leaves,
+            "depth": tree.depth,
+            "routes": tree.n_routes,
+            "distinct_cpdags": distinct.n,
+            "distinct_is_exact": distinct.exact,
+            "repaired_leaves": tree.n_repaired,
+            "truncated_leaves": tree.n_truncated,
+            "ci_tests_by_order": tree.n_ci_tests.tolist(),
+        },
+        "draws": {
+            "n": len(draws),
+            "temperature": temperature,
+            "method": model.draw,
+            "distinct_cpdags": len({cpdag for cpdag, _ in draws}),
+            "edges": edge_shares(draws),
+        },
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The summary for a person."""
+    best, tree, draws = found["map"], found["tree"], found["draws"]
+    bound = "" if tree["distinct_is_exact"] else "at most "
+    lines = [
+        f"{found['rows']} rows, {len(found['variables'])} variables",
+        "",
+        f"MAP CPDAG, log score {best['log_score']:.3f} ({best['score']}, ess {best['ess']:g})",
+        *(f"  {a} → {b}" for a, b in best["directed"]),
+        *(f"  {a} – {b}" for a, b in best["undirected"]),
+        *([] if best["directed"] or best["undirected"] else ["  (no edges)"]),
+        "",
+        f"Tree with s = {tree['s']}: {tree['nodes']} nodes, {tree['leaves']} leaves, depth {tree['depth']}",
+        f"  {tree['routes']} routes, {bound}{tree['distinct_cpdags']} distinct CPDAGs",
+        f"  CI tests by order: {', '.join(map(str, tree['ci_tests_by_order']))}",
+    ]
+    if tree["repaired_leaves"]:
+        lines.append(f"  {tree['repaired_leaves']} leaves had no DAG extension and were repaired")
+    if tree["truncated_leaves"]:
+        lines.append(f"  {tree['truncated_leaves']} leaves were cut off by a limit on order or tests")
+    shown, n = draws["method"], draws["n"]
+    lines += [
+        "",
+        f"Edges in {n} draws ({shown}, temperature {draws['temperature']:g}; "
+        f"{draws['distinct_cpdags']} distinct CPDAGs)",
+    ]
+    if draws["edges"]:
+        width = max(len(row["from"]) + len(row["to"]) for row in draws["edges"]) + 3
+        lines.append(f"  {'edge':<{width}}   any      →      ←      –")
+        for row in draws["edges"]:
+            edge = f"{row['from']} · {row['to']}"
+            cells = "  ".join(f"{row[c]:5.0%}" for c in ("share", "forward", "backward", "undirected"))
+            lines.append(f"  {edge:<{width}} {cells}")
+    return "\n".join(lines)
