@@ -87,11 +87,13 @@ def main() -> None:
                 continue
             row = {
                 "RAI": cell(lambda t=test: RAI(t, max_tests=args.max_tests), data),
-                "B-RAI": cell(lambda t=test: BRAI.paper(3, ci_test=t, random_state=0, max_tests=args.max_tests), data),
+                "B-RAI": cell(
+                    lambda t=test: BRAI.paper(3, ci_test=t, random_state=0, max_tests=args.max_tests), data
+                ),
             }
             results.setdefault(network, {})[name] = row
             shown = "  ".join(
-                f"{k} {c['log_predictive']:10.0f} ±{c['se'] or 0:5.0f} ({c['edges']:.0f} edges, {c['cpu_s']:.1f} s)"
+                f"{k} {c['log_predictive']:10.0f} ±{c['se'] or 0:5.0f} ({c['edges']:.0f} edges)"
                 for k, c in row.items()
             )
             print(f"{network:11s} {name:55s} {shown}", file=sys.stderr, flush=True)
@@ -99,8 +101,11 @@ def main() -> None:
     print("| variant | " + " | ".join(f"{n} RAI | {n} B-RAI" for n in results) + " |")
     print("|---" * (2 * len(results) + 1) + "|")
     for name in next(iter(results.values())):
-        cells = [f"{results[n][name][k]['log_predictive']:.0f} ±{results[n][name][k]['se'] or 0:.0f}"
-                 for n in results for k in ("RAI", "B-RAI")]
+        cells = [
+            f"{results[n][name][k]['log_predictive']:.0f} ±{results[n][name][k]['se'] or 0:.0f}"
+            for n in results
+            for k in ("RAI", "B-RAI")
+        ]
         print(f"| {name} | " + " | ".join(cells) + " |")
     print("| *paper* | " + " | ".join(f"*{v:g}*" for n in results for v in PAPER[n]) + " |")
     if args.json:

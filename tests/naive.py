@@ -87,7 +87,7 @@ class CI:
 
     kind: str  # cmi-c1, cmi, g2, bayes-factor
     correction: bool = True
-    threshold: float | None = None
+    threshold: float | None = None  # cmi: nats; cmi-c1: multiple of C_1; no default here, it must be given
     alpha: float = 0.05
     ess: float = 10.0
 
@@ -133,9 +133,9 @@ def degrees_of_freedom(sample, x, y, Z):
 def critical(sample, ci, df):
     """The value, in nats, that the statistic must pass; df/2 more on a bootstrap sample if corrected."""
     if ci.kind == "cmi-c1":  # C_1 of eq. 2, times N
-        value = (2.0 if ci.threshold is None else ci.threshold) * df / 2
+        value = ci.threshold * df / 2
     elif ci.kind == "cmi":
-        value = (0.01 if ci.threshold is None else ci.threshold) * len(sample.data.rows)
+        value = ci.threshold * len(sample.data.rows)
     elif ci.kind == "g2":
         value = float(chdtri(df, ci.alpha)) / 2 if df > 0 else 0.0
     else:
@@ -199,9 +199,7 @@ def meek(edges, heads, nodes, X):
         return any(not adjacent(edges, a, e) for a, e in combinations(between, 2))
 
     while True:
-        found = {
-            (b, c) for b in X for c in X if b != c and plain(b, c) and (r1(b, c) or r2(b, c) or r3(b, c))
-        }
+        found = {(b, c) for b in X for c in X if b != c and plain(b, c) and (r1(b, c) or r2(b, c) or r3(b, c))}
         if not found:
             return
         heads |= found

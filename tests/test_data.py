@@ -94,9 +94,7 @@ def test_of_reads_every_kind_of_table_alike(X: object) -> None:
     assert data.codes.dtype == np.uint8
 
 
-@pytest.mark.parametrize(
-    "X", [ROWS, tuple(map(tuple, ROWS)), np.array(ROWS, dtype=object)], ids=["l", "t", "np"]
-)
+@pytest.mark.parametrize("X", [ROWS, tuple(map(tuple, ROWS)), np.array(ROWS, dtype=object)], ids=["l", "t", "np"])
 def test_tables_without_names(X: object) -> None:
     data = Dataset.of(X)
     assert data.names == ("x0", "x1", "x2")
@@ -250,9 +248,7 @@ def test_arrow_dictionary_in_chunks_that_differ() -> None:
 
 
 def test_polars_categorical_declares_nothing() -> None:
-    frame = pl.DataFrame(
-        {"a": ["q", "b"], "b": ["z", "a"]}, schema={"a": pl.Categorical, "b": pl.Categorical}
-    )
+    frame = pl.DataFrame({"a": ["q", "b"], "b": ["z", "a"]}, schema={"a": pl.Categorical, "b": pl.Categorical})
     assert Dataset.of(frame).states == (("b", "q"), ("a", "z"))
 
 
@@ -453,9 +449,7 @@ def test_types_without_states_are_refused(X: object, kind: str) -> None:
 
 def test_identifiers_are_refused() -> None:
     for values in (list(range(21)), [f"id{i:02}" for i in range(21)]):
-        with error(
-            "'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare its states="
-        ):
+        with error("'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare its states="):
             Dataset.of({"a": values})
         assert Dataset.of({"a": values[:20]}).arities[0] == 20
         assert Dataset.of({"a": [*values, values[0]]}).arities[0] == 21
@@ -773,12 +767,8 @@ def test_bootstrap_weights() -> None:
     assert weights.shape == (200, 1000)
     assert (weights.sum(axis=1) == 1000).all()
     assert weights.min() == 0
-    np.testing.assert_array_equal(
-        weights[5], data.bootstrap_weights(np.random.SeedSequence(3, spawn_key=(5,)))
-    )
-    drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3, spawn_key=(5,)))).integers(
-        0, 1000, 1000
-    )
+    np.testing.assert_array_equal(weights[5], data.bootstrap_weights(np.random.SeedSequence(3, spawn_key=(5,))))
+    drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3, spawn_key=(5,)))).integers(0, 1000, 1000)
     np.testing.assert_array_equal(weights[5], [np.count_nonzero(drawn == row) for row in range(1000)])
     # Multinomial: each weight has mean 1 and variance 1 - 1/N; two seeds are uncorrelated.
     assert abs(weights.var() - 0.999) < 0.02

@@ -487,9 +487,7 @@ def test_shd(g, data):
 
     h, k = another(), another()
     pairs = list(itertools.combinations(range(len(g.names)), 2))
-    want = sum(
-        (g.adjacency[i, j], g.adjacency[j, i]) != (h.adjacency[i, j], h.adjacency[j, i]) for i, j in pairs
-    )
+    want = sum((g.adjacency[i, j], g.adjacency[j, i]) != (h.adjacency[i, j], h.adjacency[j, i]) for i, j in pairs)
     assert g.shd(h) == h.shd(g) == want
     assert (g.shd(h) == 0) == (g == h)
     assert g.shd(g) == 0

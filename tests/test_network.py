@@ -365,8 +365,7 @@ def test_more_than_256_states() -> None:
 def test_random_state() -> None:
     asia = load_network("asia")
     draws = [
-        asia.sample(50, random_state=s).codes
-        for s in (7, np.random.SeedSequence(7), np.random.default_rng(7))
+        asia.sample(50, random_state=s).codes for s in (7, np.random.SeedSequence(7), np.random.default_rng(7))
     ]
     assert all(np.array_equal(draws[0], other) for other in draws)
     assert not np.array_equal(draws[0], asia.sample(50, random_state=8).codes)

@@ -98,9 +98,7 @@ class _Tokens:
         if found and (found in expected if expected else found not in _PUNCTUATION):
             return found if expected else found.strip('"')
         wanted = " or ".join(map(repr, expected)) if expected else "a name"
-        raise self.error(
-            f"expected {wanted}, found {found!r}" if found else f"expected {wanted}: the file ends"
-        )
+        raise self.error(f"expected {wanted}, found {found!r}" if found else f"expected {wanted}: the file ends")
 
     def words(self, end: str, punctuation: bool = False) -> list[str]:
         """The words up to the token `end`, which is taken as well; other punctuation only if allowed."""
@@ -219,9 +217,7 @@ def _read_probability(tokens: _Tokens, states: States, families: Families) -> No
     elif empty.any():
         codes = np.unravel_index(int(empty.argmax()), shape)
         where = ", ".join(f"{p}={states[p][c]}" for p, c in zip(parents, codes, strict=True)) or "any case"
-        raise tokens.error(
-            f"{empty.sum()} of {len(cpt)} rows of {child!r} are missing, as for {where}", start
-        )
+        raise tokens.error(f"{empty.sum()} of {len(cpt)} rows of {child!r} are missing, as for {where}", start)
     families[child] = (parents, cpt)
 
 

@@ -76,9 +76,7 @@ def _frame_columns(X: Any) -> Columns:
 def matrix(X: NDArray[Any]) -> NDArray[Any]:
     """Return X if it is rows × columns; masked cells become None."""
     if X.ndim != 2:
-        raise DataError(
-            f"the data is {X.ndim}-D: give rows × columns, such as X.reshape(-1, 1) for one column"
-        )
+        raise DataError(f"the data is {X.ndim}-D: give rows × columns, such as X.reshape(-1, 1) for one column")
     if isinstance(X, np.ma.MaskedArray):
         cells = X.data.astype(object)
         cells[np.ma.getmaskarray(X)] = None
@@ -94,9 +92,7 @@ def _row_columns(rows: Sequence[Any]) -> Columns:
             raise DataError(f"row {number} is {row!r}, so the data is 1-D: give a list of cells for each row")
         if len(row) != len(rows[0]):
             cells = count(len(row), "cell")
-            raise DataError(
-                f"row {number} has {cells} where row 1 has {len(rows[0])}: complete it or drop it"
-            )
+            raise DataError(f"row {number} has {cells} where row 1 has {len(rows[0])}: complete it or drop it")
     return default_names(len(rows[0])), list(zip(*rows, strict=True))
 
 
@@ -114,9 +110,7 @@ def check_names(names: Iterable[Any]) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise DataError(f"the name of column {number} is {name!r}, not text: rename it to a str")
         if not name.strip():
-            raise DataError(
-                f"column {number} has an empty name ({name!r}): name it, or drop it (row numbers?)"
-            )
+            raise DataError(f"column {number} has an empty name ({name!r}): name it, or drop it (row numbers?)")
     return check_unique(out)
 
 
@@ -215,9 +209,7 @@ def _wrong_type(name: str, kind: Any) -> DataError:
 # ---- Factor → states and codes ----
 
 
-def encode(
-    name: str, column: Factor, states: Sequence[Any] | None
-) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+def encode(name: str, column: Factor, states: Sequence[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     """Return labels and codes of a column, with these states if any, else with the values seen."""
     times = np.bincount(column.inverse, minlength=len(column.values))
     known = _known_texts(column, states)
@@ -293,9 +285,7 @@ def check_labels(name: str, labels: Sequence[Any]) -> tuple[Any, ...]:
     if isinstance(labels, str | set | frozenset | Mapping) or not hasattr(labels, "__len__"):
         raise DataError(f"the states of column {name!r} are {labels!r}: give a list of labels, in code order")
     if len(labels) > MAX_STATES:
-        raise DataError(
-            f"column {name!r} has {len(labels)} states, more than {MAX_STATES}: merge some or drop it"
-        )
+        raise DataError(f"column {name!r} has {len(labels)} states, more than {MAX_STATES}: merge some or drop it")
     plain = tuple(_label(label) for label in labels)
     for label, times in Counter(plain).items():
         if _is_missing(label):

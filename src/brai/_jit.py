@@ -36,7 +36,7 @@ _STAMP = _digest()
 def njit(function: Callable[..., Any]) -> Any:
     """Compile on first use and keep the machine code on disk where that is possible."""
     try:
-        dispatcher = numba.njit(cache=True, nogil=True)(function)
+        dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
         dispatcher._cache._cache_file._source_stamp = _STAMP
     except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
         dispatcher = numba.njit(nogil=True)(function)

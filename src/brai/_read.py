@@ -70,9 +70,7 @@ def _parquet(path: Path, content: bytes) -> Any:
         try:
             import polars
         except ImportError:
-            raise ImportError(
-                "reading Parquet needs pyarrow or polars: pip install 'brai[parquet]'"
-            ) from None
+            raise ImportError("reading Parquet needs pyarrow or polars: pip install 'brai[parquet]'") from None
         try:
             return polars.read_parquet(io.BytesIO(content))
         except polars.exceptions.PolarsError:
@@ -87,17 +85,13 @@ def _decoded(path: Path, content: bytes) -> str:
     at = content.find(b"\0")
     if at >= 0:
         line = content.count(b"\n", 0, at) + 1
-        raise DataError(
-            f"{path.name!r} has a NUL byte in line {line}, so it is not text: save it as UTF-8 text"
-        )
+        raise DataError(f"{path.name!r} has a NUL byte in line {line}, so it is not text: save it as UTF-8 text")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"
-        raise DataError(
-            f"{path.name!r} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8"
-        ) from None
+        raise DataError(f"{path.name!r} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8") from None
 
 
 def _text_columns(path: Path, text: str, delimiter: str | None, candidates: str) -> Columns:
@@ -116,9 +110,7 @@ def _text_columns(path: Path, text: str, delimiter: str | None, candidates: str)
             if row:  # blank lines are skipped
                 rows.append(row)
     except csv.Error as error:
-        raise DataError(
-            f"line {reader.line_num} of {path.name!r} is not CSV ({error}): mend its quotes"
-        ) from None
+        raise DataError(f"line {reader.line_num} of {path.name!r} is not CSV ({error}): mend its quotes") from None
     if len(rows) == 1:
         raise DataError(f"{path.name!r} has a line of names but no rows: give at least one row of data")
     return [name.strip() for name in rows[0]], [_text_factor(cells) for cells in zip(*rows[1:], strict=True)]

@@ -18,22 +18,45 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Options that learning has wherever it is done."""
     for option in reversed(
         (
-            click.option("-s", "s", type=click.IntRange(1), default=3, show_default=True,
-                         help="Bootstrap samples at each node."),
-            click.option("--ci-test", default="auto", show_default=True,
-                         type=click.Choice(["auto", "cmi-c1", "cmi", "g2", "bayes-factor"]),
-                         help="Conditional-independence test."),
+            click.option(
+                "-s",
+                "s",
+                type=click.IntRange(1),
+                default=3,
+                show_default=True,
+                help="Bootstrap samples at each node.",
+            ),
+            click.option(
+                "--ci-test",
+                default="auto",
+                show_default=True,
+                type=click.Choice(["auto", "cmi-c1", "cmi", "g2", "bayes-factor"]),
+                help="Conditional-independence test.",
+            ),
             click.option("--score", default="bdeu", show_default=True, type=click.Choice(["bdeu", "bic"])),
-            click.option("--ess", type=float, default=1.0, show_default=True,
-                         help="Equivalent sample size of BDeu."),
-            click.option("--max-order", type=click.IntRange(0), default=None,
-                         help="Largest condition set of a test."),
-            click.option("--paper", is_flag=True,
-                         help="The published algorithm: its test, no polish, its way to draw."),
-            click.option("--draws", type=click.IntRange(1), default=200, show_default=True,
-                         help="CPDAGs to draw from the tree."),
-            click.option("--temperature", type=click.FloatRange(0), default=1.0, show_default=True,
-                         help="0 gives the MAP, inf draws uniformly."),
+            click.option(
+                "--ess", type=float, default=1.0, show_default=True, help="Equivalent sample size of BDeu."
+            ),
+            click.option(
+                "--max-order", type=click.IntRange(0), default=None, help="Largest condition set of a test."
+            ),
+            click.option(
+                "--paper", is_flag=True, help="The published algorithm: its test, no polish, its way to draw."
+            ),
+            click.option(
+                "--draws",
+                type=click.IntRange(1),
+                default=200,
+                show_default=True,
+                help="CPDAGs to draw from the tree.",
+            ),
+            click.option(
+                "--temperature",
+                type=click.FloatRange(0),
+                default=1.0,
+                show_default=True,
+                help="0 gives the MAP, inf draws uniformly.",
+            ),
             click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
             click.option("--quiet", is_flag=True, help="No progress bar."),
@@ -43,8 +66,19 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _learn(data: Any, *, as_json: bool, quiet: bool, draws: int, temperature: float, seed: int, paper: bool,
-           s: int, ci_test: str, **settings: Any) -> None:
+def _learn(
+    data: Any,
+    *,
+    as_json: bool,
+    quiet: bool,
+    draws: int,
+    temperature: float,
+    seed: int,
+    paper: bool,
+    s: int,
+    ci_test: str,
+    **settings: Any,
+) -> None:
     from brai.estimators import BRAI
     from brai.summary import as_text, summary
 

@@ -140,9 +140,7 @@ class Dataset:
         for name, size in zip(names, sizes, strict=True):
             labels.append(check_labels(name, declared.get(name, range(size))))
             if arities is not None and size != len(labels[-1]):
-                raise DataError(
-                    f"column {name!r} has arity {size} but {len(labels[-1])} states: make them agree"
-                )
+                raise DataError(f"column {name!r} has arity {size} but {len(labels[-1])} states: make them agree")
         return cls(table.T, names, tuple(labels))
 
     @classmethod

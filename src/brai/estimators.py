@@ -44,7 +44,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     raise ValueError(f"random_state is {random_state!r}: give None, an integer from 0 on, or a generator")
 
 
-class _StructureLearner(BaseEstimator):
+class _StructureLearner(BaseEstimator):  # type: ignore[misc]
     """What RAI and B-RAI share: arguments to a Learner, a DAG to fitted attributes."""
 
     ci_test: Any
@@ -191,9 +191,7 @@ class BRAI(_StructureLearner):
         self.tree_: GGT = tree
         return self
 
-    def sample(
-        self, n: int = 1, temperature: float = 1.0, random_state: Any = None
-    ) -> list[tuple[PDAG, float]]:
+    def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
         """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
         rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
         classes: dict[Draw, PDAG] = {}

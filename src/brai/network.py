@@ -72,9 +72,7 @@ class Network:
         if cpt.shape != shape:
             raise ValueError(f"CPT of {self.names[i]!r} has shape {cpt.shape}, its family needs {shape}")
         if not ((cpt >= 0).all() and np.allclose(cpt.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
-            raise ValueError(
-                f"CPT of {self.names[i]!r} has a row that is not a distribution (sum 1, none < 0)"
-            )
+            raise ValueError(f"CPT of {self.names[i]!r} has a row that is not a distribution (sum 1, none < 0)")
         cpt.flags.writeable = False
         return cpt
 

@@ -17,11 +17,18 @@ def tree_progress(show: bool, title: str = "growing the tree") -> Iterator[Progr
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(title, total=1.0)
 
+        said = title
+
         def update(share: float, tests: int) -> None:
-            bar.update(task, completed=share, description=f"{title}, {tests:,} CI tests")
+            nonlocal said
+            said = f"{title}, {tests:,} CI tests"
+            bar.update(task, completed=share, description=said)
 
         yield update
+    if not console.is_terminal:  # a log gets one line instead of a moving bar
+        console.print(f"{said}: done")

@@ -80,7 +80,10 @@ class Learner:
             self._association = np.zeros((data.n_variables, data.n_variables), np.int64)
         else:
             self._cells = ci_test.cells(data.n_rows)
-            self._rules = tuple(ci_test.rule(data.n_rows, bootstrap=b) for b in (False, True))
+            self._rules = (
+                ci_test.rule(data.n_rows, bootstrap=False),
+                ci_test.rule(data.n_rows, bootstrap=True),
+            )
             self._association = associations(self.sample, self._cells, self._work)
 
     def is_resolved(self, group: Group, n: int) -> bool:

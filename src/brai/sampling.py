@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
-from itertools import accumulate, product
+from itertools import accumulate, islice, product
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -165,7 +165,7 @@ class _Chooser:
 def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
     """The k distinct CPDAGs of highest score, best first; fewer if the tree holds fewer."""
     found: dict[PDAG, float] = {}
-    for ranked in _Ranking(tree.root):
+    for ranked in _ranked(tree.root):
         if len(found) >= k:
             break
         draw = _draw(ranked.route)
@@ -189,61 +189,58 @@ def _leaf_key(leaf: Leaf) -> int:
 
 
 class _Ranking:
-    """The distinct graphs of a sub-tree, best first, found as they are asked for.
+    """The distinct graphs of a sub-tree or a group, best first, found as they are asked for.
 
     A graph is known by the sum of the 128-bit digests of its families. Groups have no family in common, so only
     the sub-trees of one group can hold the same graph.
     """
 
-    def __init__(self, node: Node):
+    def __init__(self, more: Iterator[_Ranked]):
         self._found: list[_Ranked] = []
-        self._more = self._rank(node)
+        self._more = more
 
-    def __getitem__(self, i: int) -> _Ranked:
-        while i >= len(self._found):
-            try:
-                self._found.append(next(self._more))
-            except StopIteration:
-                raise IndexError(i) from None  # also ends iteration over a ranking
-        return self._found[i]
+    def get(self, i: int) -> _Ranked | None:
+        """The graph at rank i, if there is one; to be asked in order."""
+        if i == len(self._found):
+            self._found.extend(islice(self._more, 1))
+        return self._found[i] if i < len(self._found) else None
 
-    @staticmethod
-    def _rank(node: Node) -> Iterator[_Ranked]:
-        if isinstance(node, Leaf):
-            yield _Ranked(node.log_score, _leaf_key(node), (node,))
-            return
-        groups = [_Ranking._of(_merged(group)) for group in node.groups]
-        start = (0,) * len(groups)
-        heap = [(-sum(g[0].log_score for g in groups), start)]
-        while heap:
-            _, at = heapq.heappop(heap)
-            parts = [g[i] for g, i in zip(groups, at, strict=True)]
-            yield _Ranked(
-                math.fsum(p.log_score for p in parts),
-                sum(p.key for p in parts),
-                tuple(leaf for p in parts for leaf in p.route),
-            )
-            last = max((j for j, i in enumerate(at) if i), default=0)
-            for j in range(last, len(groups)):  # each place is reached in one way only
-                try:
-                    worse = groups[j][at[j] + 1].log_score
-                except IndexError:
-                    continue
-                step = (*at[:j], at[j] + 1, *at[j + 1 :])
-                heapq.heappush(heap, (-math.fsum([worse, *(p.log_score for p in parts[:j] + parts[j + 1 :])]), step))
 
-    @classmethod
-    def _of(cls, ranked: Iterator[_Ranked]) -> _Ranking:
-        ranking = cls.__new__(cls)
-        ranking._found, ranking._more = [], ranked
-        return ranking
+def _ranked(node: Node) -> Iterator[_Ranked]:
+    """Distinct graphs of a sub-tree, best first."""
+    if isinstance(node, Leaf):
+        yield _Ranked(node.log_score, _leaf_key(node), (node,))
+        return
+    groups = [_Ranking(_merged(group)) for group in node.groups]
+
+    def at(place: tuple[int, ...]) -> _Ranked | None:
+        parts = [group.get(i) for group, i in zip(groups, place, strict=True)]
+        here = [part for part in parts if part is not None]
+        if len(here) < len(parts):
+            return None
+        route = tuple(leaf for part in here for leaf in part.route)
+        return _Ranked(math.fsum(part.log_score for part in here), sum(part.key for part in here), route)
+
+    heap: list[tuple[float, tuple[int, ...], _Ranked]] = []
+
+    def push(place: tuple[int, ...]) -> None:
+        if (found := at(place)) is not None:
+            heapq.heappush(heap, (-found.log_score, place, found))
+
+    push((0,) * len(groups))
+    while heap:
+        _, place, best = heapq.heappop(heap)
+        yield best
+        last = max((j for j, i in enumerate(place) if i), default=0)
+        for j in range(last, len(groups)):  # so each place is reached in one way only
+            push((*place[:j], place[j] + 1, *place[j + 1 :]))
 
 
 def _merged(group: Sequence[Node]) -> Iterator[_Ranked]:
     """Distinct graphs of one group, best first."""
     seen: set[int] = set()
     subtrees = {id(child): child for child in group}.values()
-    for ranked in heapq.merge(*map(_Ranking, subtrees), key=lambda r: -r.log_score):
+    for ranked in heapq.merge(*map(_ranked, subtrees), key=lambda r: -r.log_score):
         if ranked.key not in seen:
             seen.add(ranked.key)
             yield ranked

@@ -17,11 +17,16 @@ of few cells is swept, a larger one is visited row by row.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brai._jit import njit
+
+Array: TypeAlias = NDArray[Any]
+Shared: TypeAlias = tuple[int, int, int]
+Fixed: TypeAlias = Any  # an int64 in fixed point
 
 UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
 DENSE = 2  # a table of at most DENSE × rows cells is swept
@@ -33,16 +38,16 @@ STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.inde
 class Sample(NamedTuple):
     """Rows that occur, and how often."""
 
-    codes: Any  # (d, M) unsigned
-    weights: Any  # (M,) int32
-    arities: Any  # (d,) int64
+    codes: Array  # (d, M) unsigned
+    weights: Array  # (M,) int32
+    arities: Array  # (d,) int64
 
 
 class Cells(NamedTuple):
     """Cell values: one row for each number of cells (BDeu), one row in all (n log n)."""
 
-    values: Any  # (slots, counts) int64
-    keys: Any  # (slots,) float64: number of cells a row is for
+    values: Array  # (slots, counts) int64
+    keys: Array  # (slots,) float64: number of cells a row is for
     ess: float
     scale: float
     bdeu: bool
@@ -51,23 +56,23 @@ class Cells(NamedTuple):
 class Rule(NamedTuple):
     """When a statistic means dependence; ``truth`` is a DAG for the d-separation oracle, else empty."""
 
-    critical: Any  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
+    critical: Array  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
     df: int
-    truth: Any  # (d, d) uint8, or (0, 0)
+    truth: Array  # (d, d) uint8, or (0, 0)
 
 
 class Work(NamedTuple):
     """Scratch memory; counts, margins and scratch are zero between calls."""
 
-    counts: Any  # int32
-    margins: Any  # int32
-    scratch: Any  # int32
-    seen: Any  # (rows,) int32
-    labels: Any  # (depth, rows) int32
+    counts: Array  # int32
+    margins: Array  # int32
+    scratch: Array  # int32
+    seen: Array  # (rows,) int32
+    labels: Array  # (depth, rows) int32
 
 
 @njit
-def value_row(cells, size):
+def value_row(cells: Cells, size: float) -> int:
     """Row of values for a table of ``size`` cells; a row in use for another size is given up."""
     if not cells.bdeu:
         return 0
@@ -79,7 +84,7 @@ def value_row(cells, size):
 
 
 @njit
-def cell_value(cells, row, count, size):
+def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
     """Value of a cell that holds ``count`` > 0 rows, in a table of ``size`` cells."""
     kept = count < cells.values.shape[1]
     if kept and cells.values[row, count] != UNSET:
@@ -95,7 +100,7 @@ def cell_value(cells, row, count, size):
 
 
 @njit
-def extend(labels, n_labels, column, arity, out, scratch):
+def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, scratch: Array) -> int:
     """Label rows by (label, column): all pairs while few, else the occupied ones in order of appearance."""
     rows = len(column)
     if n_labels * arity <= max(16, rows // 2):
@@ -115,7 +120,7 @@ def extend(labels, n_labels, column, arity, out, scratch):
 
 
 @njit
-def drain(counts, n, cells, size):
+def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]:
     """F and the number of occupied cells of counts[:n], which is zero afterwards."""
     row = value_row(cells, size)
     total, occupied = np.int64(0), 0
@@ -128,7 +133,9 @@ def drain(counts, n, cells, size):
 
 
 @njit
-def join(sample, cells, work, y, z, n_z, z_size, base):
+def join(
+    sample: Sample, cells: Cells, work: Work, y: int, z: Array, n_z: int, z_size: float, base: Array
+) -> tuple[int, bool, Fixed, Shared]:
     """What all tests of y given Z share: labels of (z, y), F(Z) - F(YZ), and three counts for the df.
 
     ``work.seen[z]`` becomes the number of states of y in stratum z. Returns the number of labels, whether
@@ -167,7 +174,22 @@ def join(sample, cells, work, y, z, n_z, z_size, base):
 
 
 @njit
-def statistic(sample, cells, work, x, y, z, n_z, z_size, base, n_base, product, rest, shared, kind):
+def statistic(
+    sample: Sample,
+    cells: Cells,
+    work: Work,
+    x: int,
+    y: int,
+    z: Array,
+    n_z: int,
+    z_size: float,
+    base: Array,
+    n_base: int,
+    product: bool,
+    rest: Fixed,
+    shared: Shared,
+    kind: int,
+) -> tuple[Fixed, int]:
     """F(XYZ) + F(Z) - F(XZ) - F(YZ) in fixed point, and its degrees of freedom; the rest is from `join`."""
     weights, column = sample.weights, sample.codes[x]
     r, r_y, rows = sample.arities[x], sample.arities[y], len(sample.weights)
@@ -225,7 +247,7 @@ def statistic(sample, cells, work, x, y, z, n_z, z_size, base, n_base, product, 
 
 
 @njit
-def excess(cells, rule, collider, value, df):
+def excess(cells: Cells, rule: Rule, collider: int, value: Fixed, df: int) -> float:
     """Statistic minus critical value, in nats: at or below zero means independent."""
     critical, last = rule.critical[collider], rule.critical.shape[1] - 1
     limit = critical[min(df, last)]
@@ -235,7 +257,17 @@ def excess(cells, rule, collider, value, df):
 
 
 @njit
-def ci_test(sample, cells, rule, work, x, y, given, n_given, collider):
+def ci_test(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    x: int,
+    y: int,
+    given: Array,
+    n_given: int,
+    collider: int,
+) -> float:
     """Excess of one CI test made from scratch; infinite with the oracle."""
     if len(rule.truth) > 0:
         return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
@@ -247,14 +279,12 @@ def ci_test(sample, cells, rule, work, x, y, given, n_given, collider):
         size *= sample.arities[v]
     z, base = labels[n_given], labels[n_given + 1]
     n_base, product, rest, shared = join(sample, cells, work, y, z, n_z, size, base)
-    value, df = statistic(
-        sample, cells, work, x, y, z, n_z, size, base, n_base, product, rest, shared, rule.df
-    )
+    value, df = statistic(sample, cells, work, x, y, z, n_z, size, base, n_base, product, rest, shared, rule.df)
     return excess(cells, rule, collider, value, df)
 
 
 @njit
-def associations(sample, cells, work):
+def associations(sample: Sample, cells: Cells, work: Work) -> Array:
     """The statistic of every pair given nothing, in fixed point: how strongly variables go together."""
     d = len(sample.codes)
     out = np.zeros((d, d), np.int64)
@@ -263,15 +293,15 @@ def associations(sample, cells, work):
     for y in range(d):
         n_base, product, rest, shared = join(sample, cells, work, y, z, 1, 1.0, base)
         for x in range(y):
-            value, _ = statistic(
-                sample, cells, work, x, y, z, 1, 1.0, base, n_base, product, rest, shared, STRATA
-            )
+            value, _ = statistic(sample, cells, work, x, y, z, 1, 1.0, base, n_base, product, rest, shared, STRATA)
             out[x, y] = out[y, x] = value
     return out
 
 
 @njit
-def family_values(sample, cells, work, children, parents, starts):
+def family_values(
+    sample: Sample, cells: Cells, work: Work, children: Array, parents: Array, starts: Array
+) -> Array:
     """F(XZ) - F(Z) in nats for each family; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
     out = np.empty(len(children))
     weights, labels = sample.weights, work.labels
@@ -295,7 +325,7 @@ def family_values(sample, cells, work, children, parents, starts):
 
 
 @njit
-def d_separated(dag, x, y, given, n_given):
+def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
     """Whether given[:n_given] d-separates x and y (Bayes ball, Shachter 1998)."""
     d = len(dag)
     observed = np.zeros(d, np.uint8)

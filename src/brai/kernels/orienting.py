@@ -5,17 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import ci_test
+from brai.kernels.counts import Array, Cells, Rule, Sample, Work, ci_test
 
 
 @njit
-def joined(adj, a, b):
+def joined(adj: Array, a: int, b: int) -> bool:
     """Whether a and b are adjacent."""
     return adj[a, b] or adj[b, a]
 
 
 @njit
-def colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally):
+def colliders(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    verify: bool,
+    tally: Array,
+) -> Array:
     """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
 
     x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
@@ -61,11 +73,11 @@ def colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, ta
 
 
 @njit
-def meek_fires(adj, head, b, c):
+def meek_fires(adj: Array, head: Array, b: int, c: int) -> bool:
     """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c."""
     k = len(adj)
     for a in range(k):
-        if a == b or a == c:
+        if a in (b, c):
             continue
         if head[a, b] and not joined(adj, a, c):  # R1: a → b
             return True
@@ -75,15 +87,19 @@ def meek_fires(adj, head, b, c):
         if into_c and joined(adj, b, a) and not head[a, b] and not head[b, a]:  # R3: b – a → c, b – e → c
             for e in range(a):
                 if (
-                    head[e, c] and not head[c, e] and joined(adj, b, e)
-                    and not head[e, b] and not head[b, e] and not joined(adj, a, e)
+                    head[e, c]
+                    and not head[c, e]
+                    and joined(adj, b, e)
+                    and not head[e, b]
+                    and not head[b, e]
+                    and not joined(adj, a, e)
                 ):
                     return True
     return False
 
 
 @njit
-def meek(endo, adj, head):
+def meek(endo: Array, adj: Array, head: Array) -> None:
     """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
 
     An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures.
@@ -101,7 +117,19 @@ def meek(endo, adj, head):
 
 
 @njit
-def orient(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally):
+def orient(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    verify: bool,
+    tally: Array,
+) -> None:
     """Direct the edges that end in X, in place; tests are added to ``tally`` by their order.
 
     Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
@@ -117,7 +145,7 @@ def orient(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally
 
 
 @njit
-def split(endo, adj):
+def split(endo: Array, adj: Array) -> tuple[Array, int]:
     """SplitAutonomous: 0 for X_D, 1..K for the ancestor sets, -1 for X_ex; and K.
 
     X_D are the nodes of lowest topological order: those from which no path along directed and undirected
@@ -166,7 +194,7 @@ def split(endo, adj):
 
 
 @njit
-def extension(endo, adj):
+def extension(endo: Array, adj: Array) -> tuple[Array, bool]:
     """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
 
     Dor & Tarsi 1992 takes away, again and again, a node that is a sink and whose undirected neighbours are

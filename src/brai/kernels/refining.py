@@ -5,11 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import d_separated, excess, extend, join, statistic
+from brai.kernels.counts import (
+    Array,
+    Cells,
+    Rule,
+    Sample,
+    Work,
+    d_separated,
+    excess,
+    extend,
+    join,
+    statistic,
+)
 
 
 @njit
-def potential_parents(graph, nodes, y, association, out):
+def potential_parents(graph: Array, nodes: Array, y: int, association: Array, out: Array) -> int:
     """Parents and undirected neighbours of y, the most associated with y first, ties by index."""
     m = 0
     for x in range(len(graph)):
@@ -24,7 +35,7 @@ def potential_parents(graph, nodes, y, association, out):
 
 
 @njit
-def next_combination(chosen, n, m):
+def next_combination(chosen: Array, n: int, m: int) -> int:
     """Advance to the next n-subset of 0..m-1; returns the first place that changed, or -1 at the end."""
     j = n - 1
     while j >= 0 and chosen[j] == m - n + j:
@@ -37,7 +48,7 @@ def next_combination(chosen, n, m):
 
 
 @njit
-def to_be_tested(graph, x, y, endogenous, chosen, n, candidates):
+def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n: int, candidates: Array) -> bool:
     """Whether the condition set is one for x and y, and was not already tested from the side of x."""
     if endogenous and x < y and n == 0:
         return False
@@ -52,7 +63,21 @@ def to_be_tested(graph, x, y, endogenous, chosen, n, candidates):
 
 
 @njit
-def refine(sample, cells, rule, work, nodes, endo, adj, sep, pool, pool_end, n, association, budget):
+def refine(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    pool_end: int,
+    n: int,
+    association: Array,
+    budget: int,
+) -> tuple[int, int]:
     """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
 
     Condition sets of x – y are the n-subsets of the potential parents of y, then of those of x (inside X),
@@ -89,7 +114,11 @@ def refine(sample, cells, rule, work, nodes, endo, adj, sep, pool, pool_end, n, 
                     given[j] = v
                     if not oracle:
                         n_labels[j + 1] = extend(
-                            labels[j], n_labels[j], sample.codes[v], sample.arities[v], labels[j + 1],
+                            labels[j],
+                            n_labels[j],
+                            sample.codes[v],
+                            sample.arities[v],
+                            labels[j + 1],
                             work.scratch,
                         )
                         sizes[j + 1] = sizes[j] * sample.arities[v]
@@ -113,8 +142,20 @@ def refine(sample, cells, rule, work, nodes, endo, adj, sep, pool, pool_end, n, 
                             )
                             joined = True
                         value, df = statistic(
-                            sample, cells, work, nodes[x], nodes[y], z, n_labels[n], sizes[n], base,
-                            n_base, product, rest, shared, rule.df,
+                            sample,
+                            cells,
+                            work,
+                            nodes[x],
+                            nodes[y],
+                            z,
+                            n_labels[n],
+                            sizes[n],
+                            base,
+                            n_base,
+                            product,
+                            rest,
+                            shared,
+                            rule.df,
                         )
                         independent = excess(cells, rule, 0, value, df) <= 0
                     if independent:

@@ -1,0 +1,5 @@
+"""``python -m brai`` is ``brai``."""
+
+from brai.cli import main
+
+main()

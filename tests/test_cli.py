@@ -1,0 +1,112 @@
+"""The command line, as a person and as a program use it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from brai import __version__, load_network
+from brai.cli import cli
+
+SCHEMA = {
+    "brai": str, "seed": int, "rows": int, "variables": list,
+    "map": {"directed": list, "undirected": list, "log_score": float, "score": str, "ess": float},
+    "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
+             "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
+             "ci_tests_by_order": list},
+    "draws": {"n": int, "temperature": float, "method": str, "distinct_cpdags": int, "edges": list},
+}  # fmt: skip
+
+
+def matches(value, schema) -> bool:
+    if isinstance(schema, dict):
+        return value.keys() == schema.keys() and all(matches(value[k], schema[k]) for k in schema)
+    return isinstance(value, schema)
+
+
+@pytest.fixture
+def table(tmp_path) -> Path:
+    data = load_network("earthquake").sample(400, random_state=0)
+    rows = [[data.states[v][c] for v, c in enumerate(row)] for row in data.codes.T]
+    path = tmp_path / "quake.csv"
+    path.write_text("\n".join(",".join(row) for row in [data.names, *rows]))
+    return path
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(cli, list(map(str, arguments)))
+
+
+def test_learn_as_text(table):
+    result = run("learn", table, "--seed", 1)
+    assert result.exit_code == 0
+    for words in ("400 rows, 5 variables", "MAP CPDAG, log score", "routes", "distinct CPDAGs", "200 draws"):
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--paper"], ["-s", "2", "--ci-test", "g2", "--score", "bic"]])
+def test_learn_as_json(table, options):
+    result = run("learn", table, "--json", "--draws", 50, "--temperature", "inf", *options)
+    found = json.loads(result.stdout)
+    assert matches(found, SCHEMA)
+    assert found["brai"] == __version__
+    assert found["draws"]["method"] == ("paper" if "--paper" in options else "exact")
+    for row in found["draws"]["edges"]:
+        assert row["share"] == pytest.approx(row["forward"] + row["backward"] + row["undirected"])
+        assert 0 < row["share"] <= 1
+
+
+def test_same_seed_same_words(table):
+    assert run("learn", table, "--seed", 3).stdout == run("learn", table, "--seed", 3).stdout
+
+
+def test_demo():
+    result = run("demo", "--rows", 300)
+    assert result.exit_code == 0
+    for words in ("Asia network", "either", "MAP CPDAG", "Edges in 200 draws"):
+        assert words in result.stdout
+    assert matches(json.loads(run("demo", "--json").stdout), SCHEMA)
+
+
+def test_drop_and_delimiter(table):
+    lines = table.read_text().splitlines()
+    text = "\n".join(f"id{i}," + line for i, line in enumerate(lines))
+    table.write_text(text.replace("id0", "id", 1).replace(",", ";"))
+    assert run("learn", table).exit_code != 0
+    result = run("learn", table, "--drop", "id", "--delimiter", ";", "--json")
+    assert "id" not in json.loads(result.stdout)["variables"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["learn", "missing.csv"], 1, "missing.csv"),
+        (["learn", "{table}", "--drop", "nobody"], 1, "'nobody'"),
+        (["learn", "{table}", "-s", "0"], 2, "-s"),
+        (["learn", "{table}", "--ci-test", "magic"], 2, "magic"),
+        (["learn", "{empty}"], 1, "empty"),
+    ],
+)
+def test_errors_are_one_line_and_no_traceback(table, tmp_path, arguments, code, words):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    arguments = [a.format(table=table, empty=empty) for a in arguments]
+    done = subprocess.run([sys.executable, "-m", "brai", *arguments], capture_output=True, text=True)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_help_is_light_and_lists_commands():
+    code = "import sys, brai.cli; brai.cli.cli.main(['--help'], standalone_mode=False); print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "learn" in done.stdout
+    assert "demo" in done.stdout
+    for heavy in ("numba", "sklearn", "numpy", "scipy"):
+        assert f"'{heavy}'" not in done.stdout

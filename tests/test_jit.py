@@ -1,0 +1,87 @@
+"""Compiled code: never outdated, never in the way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brai
+
+PACKAGE = Path(brai.__file__).parent
+
+
+def run(code: str, **environment: str) -> str:
+    env = {**os.environ, **environment}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A package of its own: the decorator and two kernels that call each other from different files."""
+    package = tmp_path / "brai"
+    (package / "kernels").mkdir(parents=True)
+    shutil.copy(PACKAGE / "_jit.py", package)
+    (package / "__init__.py").touch()
+    (package / "kernels" / "__init__.py").touch()
+    (package / "kernels" / "callee.py").write_text(
+        "from brai._jit import njit\n\n@njit\ndef callee(x):\n    return x + 1\n"
+    )
+    (package / "kernels" / "caller.py").write_text(
+        "from brai._jit import njit\nfrom brai.kernels.callee import callee\n\n"
+        "@njit\ndef caller(x):\n    return 10 * callee(x)\n"
+    )
+    return tmp_path
+
+
+CALL = "from brai.kernels.caller import caller; print(caller(1), sum(caller.stats.cache_hits.values()))"
+
+
+def test_a_changed_callee_compiles_its_caller_anew(copy):
+    environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
+    assert run(CALL, **environment) == "20 0"
+    assert run(CALL, **environment) == "20 1"  # from disk
+    callee = copy / "brai" / "kernels" / "callee.py"
+    callee.write_text(callee.read_text().replace("x + 1", "x + 2"))
+    assert run(CALL, **environment) == "30 0"
+
+
+def test_compiling_is_announced_once(copy):
+    code = (
+        "import sys; sys.stderr = sys.stdout\nfrom brai._jit import announce\n"
+        "from brai.kernels.caller import caller\nannounce(caller); announce(caller); caller(1)"
+    )
+    environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
+    assert run(code, **environment).count("compiling") == 1
+    assert run(code, **environment) == ""  # on disk by now
+
+
+def test_without_a_place_for_the_cache_it_still_runs(copy):
+    """Neither beside the source nor in the home folder can a cache be written."""
+    code = (
+        "import numba.core.caching as c\n"
+        "for name in dir(c):\n"
+        "    if name.endswith('CacheLocator'):\n"
+        "        getattr(c, name).from_function = classmethod(lambda *a: None)\n"
+    ) + CALL.replace("caller.stats.cache_hits", "{}")
+    assert run(code, PYTHONPATH=str(copy)) == "20 0"
+
+
+def test_importing_brai_loads_nothing_heavy():
+    loaded = run("import sys, brai; print(sorted({m.split('.')[0] for m in sys.modules}))")
+    for heavy in ("numpy", "numba", "scipy", "sklearn", "pandas", "rich"):
+        assert f"'{heavy}'" not in loaded
+
+
+def test_public_names_resolve():
+    for name in brai.__all__:
+        assert getattr(brai, name) is not None
+    assert set(brai.__all__) <= set(dir(brai))
+    with pytest.raises(AttributeError, match="nothing"):
+        brai.nothing

@@ -1,0 +1,198 @@
+"""Each kernel against a plain twin; also run with the JIT switched off (see the Makefile)."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
+from brai.graphs import PDAG, NoExtensionError, d_separated
+from brai.kernels import counts, orienting, refining
+from brai.kernels.counts import CELLS, FULL, STRATA, Rule
+from conftest import random_dag, random_data
+
+
+def table(sample, variables):
+    """Occupied cells of a contingency table: configuration → weighted count."""
+    cells: dict[tuple[int, ...], int] = {}
+    for row, weight in zip(sample.codes[list(variables)].T.tolist(), sample.weights.tolist(), strict=True):
+        cells[tuple(row)] = cells.get(tuple(row), 0) + weight
+    return cells or {(): int(sample.weights.sum())}
+
+
+def naive_cmi(sample, x, y, z):
+    """N times the plug-in conditional mutual information in nats, from its definition."""
+    xyz, xz, yz, zz = (table(sample, v) for v in ((x, y, *z), (x, *z), (y, *z), z))
+    return sum(n * np.log(n * zz[c[2:]] / (xz[(c[0], *c[2:])] * yz[c[1:]])) for c, n in xyz.items())
+
+
+def naive_df(sample, x, y, z, kind):
+    r = sample.arities
+    if kind == FULL:
+        return int((r[x] - 1) * (r[y] - 1) * np.prod(r[list(z)], dtype=int))
+    xyz, xz, yz, zz = (set(table(sample, v)) for v in ((x, y, *z), (x, *z), (y, *z), z))
+    if kind == CELLS:
+        return max(0, len(xyz) + len(zz) - len(xz) - len(yz))
+    return sum((sum(c[1:] == s for c in xz) - 1) * (sum(c[1:] == s for c in yz) - 1) for s in zz)
+
+
+def fast(data, sample, cells, x, y, z, kind):
+    """Statistic and df through `ci_test`, from critical values that reveal both."""
+    big = 10_000.0
+    line = Rule(np.stack([np.zeros(4), np.arange(4) * big]), kind, np.zeros((0, 0), np.uint8))
+    given = np.array([*z, -1], np.int64)
+    work = workspace(data, len(z) + 2)
+    value, shifted = (counts.ci_test(sample, cells, line, work, x, y, given, len(z), c) for c in (0, 1))
+    for buffer in (work.counts, work.margins, work.scratch):
+        assert not buffer.any()  # handed back as it was
+    return value + counts.ROUNDING, round((value - shifted) / big)
+
+
+@pytest.mark.parametrize("arity", [2, 4, 30])
+@pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
+def test_statistic_and_df(rng, arity, kind):
+    data = random_data(rng, 6, 60, arity)
+    for sample in (full_sample(data), bootstrap_sample(data, np.random.SeedSequence(1))):
+        for order in range(4):
+            x, y, *z = rng.permutation(6)[: order + 2].tolist()
+            value, df = fast(data, sample, log_cells(60), x, y, z, kind)
+            assert value == pytest.approx(naive_cmi(sample, x, y, tuple(z)), abs=1e-8)
+            assert df == naive_df(sample, x, y, tuple(z), kind)
+
+
+def test_statistic_is_symmetric_and_order_of_states_and_rows_is_nothing(rng):
+    data = random_data(rng, 5, 80, 5)
+    sample = full_sample(data)
+    codes = data.codes[:, rng.permutation(80)].copy()
+    codes[0] = (data.arities[0] - 1) - codes[0]
+    turned = sample._replace(codes=codes)
+    a = fast(data, sample, log_cells(80), 0, 1, [2, 3], STRATA)
+    assert a == fast(data, sample, log_cells(80), 1, 0, [3, 2], STRATA)  # exactly: integer sums
+    assert a == fast(data, turned, log_cells(80), 0, 1, [2, 3], STRATA)
+
+
+def test_bayes_factor_is_a_difference_of_bdeu_scores(rng):
+    data = random_data(rng, 5, 70, 4)
+    sample, cells = full_sample(data), bdeu_cells(70, 3.0)
+    families = [(0, (1, 2, 3)), (0, (2, 3))]
+    children, parents = np.array([0, 0]), np.array([1, 2, 3, 2, 3])
+    with_y, without = counts.family_values(
+        sample, cells, workspace(data, 2), children, parents, np.array([0, 3, 5])
+    )
+    assert len(families) == 2
+    value, _ = fast(data, sample, cells, 0, 1, [2, 3], STRATA)
+    assert value == pytest.approx(with_y - without, abs=1e-8)
+
+
+def test_associations_are_pairwise_statistics(rng):
+    data = random_data(rng, 5, 50)
+    cells = log_cells(50)
+    found = counts.associations(full_sample(data), cells, workspace(data, 2)) / cells.scale
+    for x, y in itertools.combinations(range(5), 2):
+        assert found[x, y] == found[y, x] == pytest.approx(naive_cmi(full_sample(data), x, y, ()), abs=1e-8)
+
+
+def test_more_table_sizes_than_slots_changes_no_value(rng):
+    """Two numbers of cells that share a slot of the value table push each other out."""
+    cells = bdeu_cells(100, 1.0)
+    slots = len(cells.keys)
+    sizes = [6.0, 6.0 + slots, 6.0 + 2 * slots]
+    first = [int(counts.cell_value(cells, counts.value_row(cells, s), 7, s)) for s in sizes]
+    again = [int(counts.cell_value(cells, counts.value_row(cells, s), 7, s)) for s in reversed(sizes)]
+    assert first == again[::-1]
+    assert len(set(first)) == 3
+
+
+def test_counts_beyond_the_kept_ones():
+    cells = bdeu_cells(10_000, 1.0)
+    row = counts.value_row(cells, 4.0)
+    from math import lgamma
+
+    for n in (5, 2047, 2048, 9_999):
+        exact = lgamma(n + 0.25) - lgamma(0.25)
+        assert counts.cell_value(cells, row, n, 4.0) / cells.scale == pytest.approx(exact, abs=1e-9)
+
+
+def test_d_separated(rng):
+    for _ in range(60):
+        d = int(rng.integers(2, 8))
+        dag = random_dag(rng, d, 0.4)
+        parents = [np.flatnonzero(dag[:, v]).tolist() for v in range(d)]
+        x, y, *rest = rng.permutation(d).tolist()
+        given = rest[: rng.integers(0, d - 1)]
+        found = counts.d_separated(dag.astype(np.uint8), x, y, np.array([*given, -1]), len(given))
+        assert bool(found) == d_separated(parents, x, y, given)
+
+
+def test_next_combination_runs_through_all_subsets():
+    for n, m in ((0, 3), (1, 4), (2, 5), (3, 3), (4, 6)):
+        chosen = np.arange(n + 1)
+        found = [tuple(chosen[:n].tolist())]
+        while (changed := refining.next_combination(chosen, n, m)) >= 0:
+            assert tuple(chosen[:changed].tolist()) == found[-1][:changed]
+            found.append(tuple(chosen[:n].tolist()))
+        assert found == list(itertools.combinations(range(m), n))
+
+
+def random_pdag(rng, d):
+    """Any mixed graph: no edge, one way, or both ways."""
+    a = np.zeros((d, d), np.uint8)
+    for i, j in itertools.combinations(range(d), 2):
+        a[i, j], a[j, i] = [(0, 0), (1, 0), (0, 1), (1, 1)][rng.choice(4, p=[0.5, 0.15, 0.15, 0.2])]
+    return a
+
+
+def test_split_autonomous(rng):
+    for _ in range(200):
+        d = int(rng.integers(1, 9))
+        adj = random_pdag(rng, d)
+        endo = (rng.random(d) < 0.8).astype(np.uint8)
+        inside = np.flatnonzero(endo).tolist()
+        graph = nx.from_numpy_array(adj, create_using=nx.DiGraph).subgraph(inside)
+        parts = nx.condensation(graph)
+        descendants = {v for c in parts if parts.out_degree(c) == 0 for v in parts.nodes[c]["members"]}
+        rest = graph.to_undirected().subgraph(set(inside) - descendants)
+        ancestors = sorted(sorted(c) for c in nx.connected_components(rest))
+        group, k = orienting.split(endo, adj)
+        assert {v for v in range(d) if group[v] == 0} == descendants
+        assert [[v for v in range(d) if group[v] == i] for i in range(1, k + 1)] == ancestors
+        assert {v for v in range(d) if group[v] == -1} == set(range(d)) - set(inside)
+
+
+def test_extension_is_dor_and_tarsi_where_a_dag_extends_the_graph(rng):
+    found = 0
+    for _ in range(300):
+        d = int(rng.integers(1, 8))
+        adj = random_pdag(rng, d)
+        pdag = PDAG(tuple(map(str, range(d))), adj.astype(np.int8))
+        dag, repaired = orienting.extension(np.ones(d, np.uint8), adj)
+        result = PDAG(pdag.names, dag.astype(np.int8))
+        assert result.is_dag()
+        assert np.array_equal(result.skeleton(), pdag.skeleton())
+        try:
+            assert not repaired or pdag.to_dag() is None
+        except NoExtensionError:
+            assert repaired
+        else:
+            assert result.v_structures() == pdag.v_structures()
+            assert (dag[(adj == 1) & (adj.T == 0)] == 1).all()
+            found += 1
+    assert 50 < found < 290  # both kinds occur
+
+
+def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
+    """On the pattern of a DAG (skeleton and v-structures) both give its CPDAG."""
+    for _ in range(100):
+        d = int(rng.integers(2, 9))
+        dag = random_dag(rng, d, 0.5).astype(np.uint8)
+        names = tuple(map(str, range(d)))
+        cpdag = PDAG(names, dag.astype(np.int8)).to_cpdag()
+        head = np.zeros((d, d), np.uint8)
+        for a, c, b in PDAG(names, dag.astype(np.int8)).v_structures():
+            head[int(a), int(c)] = head[int(b), int(c)] = 1
+        adj = dag | dag.T
+        orienting.meek(np.ones(d, np.uint8), adj, head)
+        assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
