@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 
 import numpy as np
-from mmhc_data import load
 
 from brai import BRAI, RAI, CITest
 from brai.scores import log_predictive
+from mmhc_data import load
 
 PAPER = {
     "Child": (-68861, -65671),

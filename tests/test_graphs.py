@@ -16,15 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brai.graphs
-from brai.graphs import (
-    PDAG,
-    NoExtensionError,
-    d_separated,
-    dag_to_cpdag,
-    markov_equivalent,
-    meek,
-    topological_order,
-)
+from brai.adjacency import d_separated, dag_to_cpdag, markov_equivalent, meek, topological_order
+from brai.graphs import PDAG, NoExtensionError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

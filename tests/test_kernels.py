@@ -8,8 +8,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
-from brai.graphs import PDAG, NoExtensionError, d_separated
+from brai.graphs import PDAG, NoExtensionError
 from brai.kernels import counts, orienting, refining
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
 from conftest import random_dag, random_data

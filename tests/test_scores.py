@@ -11,7 +11,8 @@ import pytest
 from scipy.special import gammaln
 
 from brai import Dataset
-from brai.graphs import PDAG, markov_equivalent
+from brai.adjacency import markov_equivalent
+from brai.graphs import PDAG
 from brai.scores import FamilyScores, families_of, log_predictive
 from conftest import random_data
 

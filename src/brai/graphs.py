@@ -6,7 +6,7 @@ directed if all DAGs of the class direct it so, and undirected otherwise.
 
 Conventions: ``adjacency[i, j] = 1`` is the edge i → j ("row to column"), 1 both ways is i – j. Where a
 choice is free (next node of an order, of an extension; next edge to orient) the lowest index is taken.
-Inside, a set of nodes is a Python integer (bit i for node i): its operations cost next to nothing.
+The algorithms are in `brai.adjacency`.
 
 >>> print(PDAG.from_edges("abcd", directed=[("a", "c"), ("b", "c"), ("c", "d")]).to_cpdag())
 a -> c
@@ -28,206 +28,24 @@ synthesis of causal models", UAI.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from heapq import heappop, heappush
-from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+from brai.adjacency import Adjacency, bits, checked, dag_to_cpdag, extend, masks, topological_order
+from brai.adjacency import v_structures as v_structures_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-Adjacency: TypeAlias = NDArray[np.int8]
-
 
 class NoExtensionError(ValueError):
     """No DAG has the skeleton, the directed edges and the v-structures of the graph."""
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
-def _rows(adjacency: Adjacency) -> list[int]:
-    packed = np.packbits(adjacency.view(bool), axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-def _masks(adjacency: Adjacency) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Per node the sets of its parents, its children, its undirected neighbours, and all of them."""
-    both = list(zip(_rows(adjacency), _rows(adjacency.T), strict=True))
-    pa, ch = [i & ~o for o, i in both], [o & ~i for o, i in both]
-    return pa, ch, [o & i for o, i in both], [o | i for o, i in both]
-
-
-def _array(rows: Sequence[int]) -> Adjacency:
-    d, width = len(rows), (len(rows) + 7) // 8
-    packed = np.frombuffer(bytearray().join(row.to_bytes(width, "little") for row in rows), dtype=np.uint8)
-    return np.unpackbits(packed.reshape(d, width), axis=1, count=d, bitorder="little").view(np.int8)
-
-
-def _checked(adjacency: ArrayLike) -> Adjacency:
-    a = np.asarray(adjacency)
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"adjacency has shape {a.shape}: give a square (d, d) array, one row a node")
-    for i, j in np.argwhere((a != 0) & (a != 1)):
-        raise ValueError(f"adjacency[{i}, {j}] is {a[i, j]}: write 1 for an edge from row to column, else 0")
-    for i in np.flatnonzero(a.diagonal()):
-        raise ValueError(f"adjacency[{i}, {i}] is 1, a self loop: set the diagonal to 0")
-    return a.astype(np.int8)
-
-
-def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) -> list[int]:
-    """Nodes of a DAG, parents before children; of the nodes that may come next, the lowest index first.
-
-    ValueError shows a cycle, by ``names`` if given; an undirected edge, set both ways, is one.
-    """
-    a = _checked(adjacency)
-    pa, ch, shown = _rows(a.T), _rows(a), names or range(len(a))
-    waiting = [p.bit_count() for p in pa]
-    ready = [i for i, n in enumerate(waiting) if n == 0]  # sorted, so a heap
-    order: list[int] = []
-    while ready:  # Kahn's algorithm
-        order.append(heappop(ready))
-        for j in _bits(ch[order[-1]]):
-            waiting[j] -= 1
-            if waiting[j] == 0:
-                heappush(ready, j)
-    if len(order) < len(pa):
-        left = sum(1 << i for i, n in enumerate(waiting) if n)
-        walk = [next(_bits(left))]  # each node left has a parent left: walking up must come back
-        while (up := next(_bits(pa[walk[-1]] & left))) not in walk:
-            walk.append(up)
-        cycle = " → ".join(str(shown[i]) for i in [up, *reversed(walk[walk.index(up) :])])
-        raise ValueError(f"not a DAG: {cycle} is a cycle; turn an edge of it (undirected: use PDAG.to_dag())")
-    return order
-
-
-def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
-    """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected.
-
-    Label-Edges of Chickering 1995: nodes y in topological order, and the edge x → y with x last in that
-    order; this one visit labels every edge into y. All are compelled if some w → x is compelled with w no
-    parent of y, or another parent of y is no parent of x; else w → y is where w → x is, the rest reversible.
-    """
-    order, pa = topological_order(adjacency), _rows(_checked(adjacency).T)
-    position = {node: k for k, node in enumerate(order)}
-    compelled = [0] * len(pa)
-    for y in order:
-        if pa[y]:
-            x = max(_bits(pa[y]), key=position.__getitem__)
-            every = compelled[x] & ~pa[y] or pa[y] & ~pa[x] & ~(1 << x)
-            compelled[y] = pa[y] if every else compelled[x]
-    reversible = [p & ~c for p, c in zip(pa, compelled, strict=True)]
-    return _array(pa).T | _array(reversible)
-
-
-def meek(adjacency: ArrayLike) -> Adjacency:
-    """Orient undirected edges by rules R1–R3 of Meek 1995 until none applies. x – y becomes x → y if
-
-    - R1: w → x, with w and y not adjacent (else a new v-structure),
-    - R2: x → w → y (else a directed cycle),
-    - R3: x – v → y and x – w → y, with v and w not adjacent (else one or the other).
-
-    On skeleton and v-structures this gives the CPDAG (R4 is needed only with background knowledge). Of the
-    pairs (x, y) that a rule orients the lexicographically first goes first; that matters only in a graph
-    with no consistent extension, where rules can contradict each other.
-    """
-    pa, ch, ne, near = _masks(_checked(adjacency))
-
-    def ruled(x: int, y: int) -> bool:
-        between = ne[x] & pa[y]
-        return (
-            bool(pa[x] & ~near[y])  # R1
-            or bool(ch[x] & pa[y])  # R2
-            or any(between & ~near[v] & ~(1 << v) for v in _bits(between))  # R3
-        )
-
-    queue = [(x, y) for x in range(len(pa)) for y in _bits(ne[x])]  # sorted, so a heap; keeps all ruled pairs
-    while queue:
-        x, y = heappop(queue)
-        if ne[x] >> y & 1 and ruled(x, y):
-            ne[x], ne[y] = ne[x] ^ 1 << y, ne[y] ^ 1 << x
-            ch[x], pa[y] = ch[x] | 1 << y, pa[y] | 1 << x
-            fresh = [(y, c) for c in _bits(ne[y] & ~near[x])]  # R1 with w = x
-            fresh += [(x, c) for c in _bits(ne[x] & ch[y])]  # R2, x → y its first edge
-            fresh += [(c, y) for c in _bits(ne[y] & (pa[x] | ne[x]))]  # R2, its second; R3 with v or w = x
-            for pair in fresh:
-                heappush(queue, pair)
-    return _array([c | n for c, n in zip(ch, ne, strict=True)])
-
-
-def _extend(adjacency: Adjacency) -> tuple[Adjacency, list[int]]:
-    """Consistent extension by Dor & Tarsi 1992, and the nodes left when there is none."""
-    pa, ch, ne, near = _masks(adjacency)
-    found, left = [0] * len(pa), set(range(len(pa)))
-    queue = sorted(left)  # a heap; a node that may not go is asked again when one near it goes
-    while queue:
-        x = heappop(queue)
-        # (a) x is a sink, (b) each y – x is adjacent to all others adjacent to x
-        if x in left and not ch[x] and not any(near[x] & ~near[y] & ~(1 << y) for y in _bits(ne[x])):
-            found[x] = near[x]
-            left.remove(x)
-            for y in _bits(near[x]):
-                ch[y], ne[y], near[y] = ch[y] & ~(1 << x), ne[y] & ~(1 << x), near[y] & ~(1 << x)
-                heappush(queue, y)
-    return _array(found).T, sorted(left)
-
-
-def _v_structures(adjacency: Adjacency) -> set[tuple[int, int, int]]:
-    pa, _, _, near = _masks(adjacency)
-    pairs = ((a, c, b) for c, p in enumerate(pa) for a, b in combinations(_bits(p), 2))
-    return {(a, c, b) for a, c, b in pairs if not near[a] >> b & 1}
-
-
-def markov_equivalent(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether two DAGs (or CPDAGs) have one skeleton and the same v-structures (Verma & Pearl 1990)."""
-    a, b = _checked(a), _checked(b)
-    if a.shape != b.shape:
-        raise ValueError(f"graphs of {len(a)} and {len(b)} nodes: compare graphs over the same nodes")
-    return np.array_equal(a | a.T, b | b.T) and _v_structures(a) == _v_structures(b)
-
-
-def d_separated(parents: Sequence[Sequence[int]], x: int, y: int, given: Iterable[int]) -> bool:
-    """Whether ``given`` d-separates x and y in the DAG with these parent lists (Bayes ball, Shachter 1998).
-
-    The parent lists are taken to be acyclic (not checked: this runs once for every CI test of an oracle).
-    """
-    z = set(given)
-    for node in (x, y, *z):
-        if not 0 <= node < len(parents):
-            raise ValueError(f"node {node} is not in the graph: nodes are 0 to {len(parents) - 1}")
-    if x == y or x in z or y in z:
-        raise ValueError(f"x = {x}, y = {y}, given = {sorted(z)} overlap: remove the repeated node")
-    children: dict[int, list[int]] = {}
-    above = [x, y, *z]
-    while above:  # only the ancestors of x, y and z matter: no open path leaves them
-        if (node := above.pop()) not in children:
-            children[node] = []
-            above.extend(parents[node])
-    for node in children:
-        for parent in parents[node]:
-            children[parent].append(node)
-    stack, seen = [(x, True)], set()  # (node, whether the ball comes from a child)
-    while stack:
-        if (ball := stack.pop()) not in seen:
-            seen.add(ball)
-            node, from_child = ball
-            if node == y:
-                return False
-            if node not in z:
-                stack.extend((child, False) for child in children[node])
-            if from_child != (node in z):  # passes up through a free node, bounces off a given one
-                stack.extend((parent, True) for parent in parents[node])
-    return True
 
 
 def _few(names: Sequence[str], most: int = 8) -> str:
@@ -250,7 +68,7 @@ class PDAG:
     adjacency: Adjacency
 
     def __post_init__(self) -> None:
-        names, a = tuple(self.names), _checked(self.adjacency)
+        names, a = tuple(self.names), checked(self.adjacency)
         for name, n in Counter(names).items():
             if not isinstance(name, str):
                 raise ValueError(f"node name {name!r} is {type(name).__name__}: names are strings, use str()")
@@ -332,7 +150,7 @@ class PDAG:
 
     @cached_property
     def _sets(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        return _masks(self.adjacency)
+        return masks(self.adjacency)
 
     def _at(self, node: str) -> int:
         if node not in self._index:
@@ -342,7 +160,7 @@ class PDAG:
         return self._index[node]
 
     def _named(self, mask: int) -> tuple[str, ...]:
-        return tuple(self.names[i] for i in _bits(mask))
+        return tuple(self.names[i] for i in bits(mask))
 
     def directed_edges(self) -> list[tuple[str, str]]:
         """Edges a → b as (a, b), in the order of names."""
@@ -378,28 +196,28 @@ class PDAG:
         pa, ch, _, near = self._sets
         i = self._at(node)
         blanket = near[i]
-        for child in _bits(ch[i]):
+        for child in bits(ch[i]):
             blanket |= pa[child]
         return self._named(blanket & ~(1 << i))
 
     def is_dag(self) -> bool:
         """Whether every edge is directed and there is no directed cycle."""
-        return not any(self._sets[2]) and not _extend(self.adjacency)[1]
+        return not any(self._sets[2]) and not extend(self.adjacency)[1]
 
     def is_cpdag(self) -> bool:
         """Whether the graph has a DAG extension whose completion is the graph itself."""
-        dag, left = _extend(self.adjacency)
+        dag, left = extend(self.adjacency)
         return not left and np.array_equal(dag_to_cpdag(dag), self.adjacency)
 
     def v_structures(self) -> set[tuple[str, str, str]]:
         """Triples (a, c, b) with a → c ← b, a and b not adjacent, a before b in names."""
-        return {(self.names[a], self.names[c], self.names[b]) for a, c, b in _v_structures(self.adjacency)}
+        return {(self.names[a], self.names[c], self.names[b]) for a, c, b in v_structures_of(self.adjacency)}
 
     def to_dag(self) -> PDAG:
         """A DAG with the same skeleton, directed edges and v-structures (Dor & Tarsi 1992), sinks of lowest
         index taken away first; NoExtensionError names the nodes left when there is none.
         """
-        dag, left = _extend(self.adjacency)
+        dag, left = extend(self.adjacency)
         if left:
             nodes = _few([self.names[i] for i in left], 20)
             raise NoExtensionError(
@@ -420,7 +238,7 @@ class PDAG:
         """Symmetric array: adjacent, or parents of one child; in a CPDAG as in each DAG of its class."""
         moral = self.skeleton()
         for p in self._sets[0]:
-            moral[np.ix_(together := list(_bits(p)), together)] = True
+            moral[np.ix_(together := list(bits(p)), together)] = True
         np.fill_diagonal(moral, False)
         return moral
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import Array, Cells, Rule, Sample, Work, ci_test
+from brai.kernels.counts import Array, Cells, Rule, Sample, Work, ci_test, excess, join, statistic
 
 
 @njit
@@ -38,6 +38,8 @@ def colliders(
     head = np.zeros((k, k), np.uint8)
     given = np.empty(len(work.labels), np.int64)
     near = np.empty(k, np.int64)
+    oracle, z_labels, base = len(rule.truth) > 0, work.labels[0], work.labels[1]
+    r_z, n_base, product, rest, shared = 1, 0, False, np.int64(0), (0, 0, 0)
     for x in range(k):
         if not endo[x]:
             for z in range(k):
@@ -45,7 +47,7 @@ def colliders(
     for z in range(k):
         if not endo[z]:
             continue
-        degree = 0
+        degree, prepared = 0, -1
         for x in range(k):
             if joined(adj, x, z):
                 near[degree] = x
@@ -64,9 +66,25 @@ def colliders(
                 if inside:
                     continue
                 if verify:
-                    given[size] = nodes[z]
                     tally[size + 1] += 1
-                    if ci_test(sample, cells, rule, work, nodes[x], nodes[y], given, size + 1, 1) <= 0:
+                    if size > 0 or oracle:
+                        given[size] = nodes[z]
+                        prepared = -1
+                        found = ci_test(sample, cells, rule, work, nodes[x], nodes[y], given, size + 1, 1)
+                    else:  # of these there are most, and they share x and z
+                        if prepared != x:
+                            r_z = sample.arities[nodes[z]]
+                            z_labels[: len(sample.weights)] = sample.codes[nodes[z]]
+                            n_base, product, rest, shared = join(
+                                sample, cells, work, nodes[x], z_labels, r_z, float(r_z), base
+                            )
+                            prepared = x
+                        value, df = statistic(
+                            sample, cells, work, nodes[y], nodes[x], z_labels, r_z, float(r_z), base,
+                            n_base, product, rest, shared, rule.df,
+                        )  # fmt: skip
+                        found = excess(cells, rule, 1, value, df)
+                    if found <= 0:
                         continue
                 head[x, z] = head[y, z] = 1
     return head
