@@ -72,11 +72,9 @@ def plot(by_variables: list[dict], by_rows: list[dict], file: Path) -> None:
         right.plot(x, [p["peak_mb"] for p in points], "s--", color="tab:orange", label="peak memory")
         right.set_ylim(0, 1.15 * max(p["peak_mb"] for p in points))
         right.set_ylabel("peak memory, MB", color="tab:orange")
-        if key == "variables":
-            for p in points:
-                ax.annotate(
-                    p["network"], (p[key], p["cpu_s"]), xytext=(5, -10), textcoords="offset points", fontsize=8
-                )
+        labels = [f"{p['network']} {p[key]}" if key == "variables" else f"{p[key]:,}" for p in points]
+        ax.set_xticks(x, labels, rotation=60 if key == "variables" else 0, fontsize=8)
+        ax.minorticks_off()
         ax.grid(alpha=0.3)
     figure.savefig(file, dpi=130)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from brai import BRAI, RAI, CITest
+from brai import BRAI, RAI, CITest, __version__
 from brai.scores import log_predictive
 from mmhc_data import load
 
@@ -109,7 +109,8 @@ def main() -> None:
         print(f"| {name} | " + " | ".join(cells) + " |")
     print("| *paper* | " + " | ".join(f"*{v:g}*" for n in results for v in PAPER[n]) + " |")
     if args.json:
-        args.json.write_text(json.dumps({"command": sys.argv, "results": results}, indent=1))
+        shown = {"sets": args.sets, "max_tests": args.max_tests, "brai": __version__, "results": results}
+        args.json.write_text(json.dumps(shown, indent=1))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ SCHEMA = {
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
              "ci_tests_by_order": list},
-    "draws": {"n": int, "temperature": float, "method": str, "distinct_cpdags": int, "edges": list},
+    "draws": {"n": int, "temperature": float | str, "method": str, "distinct_cpdags": int, "edges": list},
 }  # fmt: skip
 
 

@@ -87,7 +87,8 @@ def _learn(
     model = make(s=s, ci_test=test, random_state=seed, verbose=not quiet and sys.stderr.isatty(), **settings)
     model.fit(data)
     found = summary(model, data.n_rows, model.sample(draws, temperature, random_state=seed), temperature)
-    click.echo(json.dumps({"brai": __version__, "seed": seed, **found}) if as_json else as_text(found))
+    known = {"brai": __version__, "seed": seed, **found}
+    click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(found))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -109,7 +110,7 @@ def learn(file: Path, delimiter: str | None, drop: tuple[str, ...], **options: A
 
 
 @cli.command()
-@click.option("--rows", type=click.IntRange(1), default=1000, show_default=True)
+@click.option("--rows", type=click.IntRange(1), default=2000, show_default=True)
 @_options
 def demo(rows: int, **options: Any) -> None:
     """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""

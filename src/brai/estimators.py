@@ -66,8 +66,7 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, data: Dataset, learner: Learner, draw: Draw) -> None:
         dag = to_dag(draw.families, learner.data.names).reorder(data.names)
-        tests = learner.tally.ci_tests
-        if int(tests.sum()) >= learner.max_tests:
+        if learner.tally.exhausted:
             warnings.warn(
                 f"max_tests = {self.max_tests} CI tests were made before all groups were resolved; the others "
                 "were left as they stood: raise max_tests, or lower max_order",
@@ -76,7 +75,7 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
             )
         self.dag_, self.cpdag_ = dag, dag.to_cpdag()
         self.log_score_ = draw.log_score
-        self.n_ci_tests_ = np.trim_zeros(tests, "b").copy()
+        self.n_ci_tests_ = np.trim_zeros(learner.tally.ci_tests, "b").copy()
         self.n_features_in_ = data.n_variables
         self.feature_names_in_ = np.array(data.names, dtype=object)
 
@@ -205,7 +204,7 @@ class BRAI(_StructureLearner):
         """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer."""
         return [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
 
-    def n_distinct(self, limit: int = 5_000) -> Count:
+    def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
         return count_distinct(self.tree_, limit)
 

@@ -54,6 +54,7 @@ class Tally:
     ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
     repaired: int = 0  # leaves whose graph no DAG extends
     truncated: int = 0  # leaves that max_order or max_tests made
+    exhausted: bool = False  # max_tests was reached
 
 
 class Learner:
@@ -93,7 +94,8 @@ class Learner:
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
-        return n > self.max_order or int(self.tally.ci_tests.sum()) >= self.max_tests
+        self.tally.exhausted |= int(self.tally.ci_tests.sum()) >= self.max_tests
+        return self.tally.exhausted or n > self.max_order
 
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
@@ -101,9 +103,10 @@ class Learner:
         self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj)))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
-        left = self.max_tests - int(tally.sum())
+        left = max(0, self.max_tests - int(tally.sum()))
         tests, pool_end = refine(*common, self._pool, group.pool_end, n, self._association, left)
         tally[n] += tests
+        self.tally.exhausted |= tests == left
         orient(*common, self._pool, self.ci_test.verifies, tally)
         return Group(group.nodes, group.endo, adj, sep, pool_end)
 

@@ -292,11 +292,13 @@ def _union(group: Sequence[Node], limit: int, memo: dict[int, _Table | None]) ->
     return union
 
 
-def count_distinct(tree: GGT, limit: int = 5_000) -> Count:
+def count_distinct(tree: GGT, limit: int | None = None) -> Count:
     """Number of distinct CPDAGs: exact up to ``limit`` distinct DAGs, else the number of DAGs at most.
 
-    The bound multiplies over groups; within a group it adds up over sub-trees that are too many to compare.
+    Without a limit as many are compared as take a few seconds. The bound multiplies over groups; within a group
+    it adds up over sub-trees that are too many to compare.
     """
+    limit = max(200, 200_000 // len(tree.names)) if limit is None else limit
     memo: dict[int, _Table | None] = {}
     table = _table(tree.root, limit, memo)
     if table is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -63,7 +64,7 @@ def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperatu
         },
         "draws": {
             "n": len(draws),
-            "temperature": temperature,
+            "temperature": temperature if math.isfinite(temperature) else "inf",  # JSON has no infinity
             "method": model.draw,
             "distinct_cpdags": len({cpdag for cpdag, _ in draws}),
             "edges": edge_shares(draws),
@@ -94,7 +95,7 @@ def as_text(found: dict[str, Any]) -> str:
     shown, n = draws["method"], draws["n"]
     lines += [
         "",
-        f"Edges in {n} draws ({shown}, temperature {draws['temperature']:g}; "
+        f"Edges in {n} draws ({shown}, temperature {draws['temperature']}; "
         f"{draws['distinct_cpdags']} distinct CPDAGs)",
     ]
     if draws["edges"]:
