@@ -42,6 +42,7 @@ VARIANTS = {
     "df full": CITest("cmi-c1", df="full"),
     "df cells": CITest("cmi-c1", df="cells"),
     "no correction on bootstrap samples": CITest("cmi-c1", correction=False),
+    "tests with df = 0 remove no edge": CITest("cmi-c1", undecided="keep"),
     "g2 at 0.05": CITest("g2"),
     "bayes-factor, ess 10": CITest("bayes-factor"),
     "bayes-factor, ess 1": CITest("bayes-factor", ess=1.0),

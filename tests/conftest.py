@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, settings
 
 from brai.data import Dataset
 
+collect_ignore = ["golden/make.py"]  # needs foreign software
+
 settings.register_profile(
     "stable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )

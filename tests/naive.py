@@ -13,7 +13,7 @@ Conventions
 """
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from math import ceil, exp, inf, lgamma, log, log2, prod
 
@@ -90,6 +90,7 @@ class CI:
     threshold: float | None = None  # cmi: nats; cmi-c1: multiple of C_1; no default here, it must be given
     alpha: float = 0.05
     ess: float = 10.0
+    collider: bool = False  # whether the test is one of a v-structure
 
 
 def scale(N):
@@ -147,12 +148,17 @@ def independent(sample, ci, x, y, Z):
     """Whether x and y are independent given Z; x and y, and the members of Z, may come in any order."""
     x, y, Z = min(x, y), max(x, y), tuple(sorted(Z))
     statistic = information(sample, ci, x, y, Z) / scale(len(sample.data.rows))  # nats
-    return statistic - critical(sample, ci, degrees_of_freedom(sample, x, y, Z)) - SLACK <= 0
+    df = degrees_of_freedom(sample, x, y, Z)
+    if df == 0:  # the data cannot tell: no edge is kept, and no v-structure refuted
+        return not ci.collider
+    return statistic - critical(sample, ci, df) - SLACK <= 0
 
 
 def collider_test(ci):
     """The test that must find x and y dependent given S ∪ {z}: G² at 0.05, or the Bayes factor itself."""
-    return ci if ci.kind == "bayes-factor" else CI("g2", ci.correction, alpha=0.05)
+    if ci.kind == "bayes-factor":
+        return replace(ci, collider=True)
+    return CI("g2", ci.correction, alpha=0.05, collider=True)
 
 
 # ---------------------------------------------------------------- graphs

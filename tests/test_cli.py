@@ -89,6 +89,8 @@ def test_drop_and_delimiter(table):
         (["learn", "{table}", "--drop", "nobody"], 1, "'nobody'"),
         (["learn", "{table}", "-s", "0"], 2, "-s"),
         (["learn", "{table}", "--ci-test", "magic"], 2, "magic"),
+        (["learn", "{table}", "--paper", "--ci-test", "g2"], 2, "--paper"),
+        (["learn", "."], 1, "directory"),
         (["learn", "{empty}"], 1, "empty"),
     ],
 )

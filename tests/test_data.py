@@ -776,3 +776,12 @@ def test_bootstrap_weights() -> None:
     between = np.corrcoef(weights)[np.triu_indices(200, 1)]
     assert abs(between).max() < 6 / np.sqrt(1000)
     assert abs(between.mean()) < 0.002
+
+
+def test_a_read_only_view_of_somebody_elses_array_is_copied():
+    own = np.zeros((2, 3), np.uint8)
+    view = own.view()
+    view.setflags(write=False)
+    data = Dataset(view, ("a", "b"), ((0, 1), (0, 1)))
+    own[:] = 1
+    assert not data.codes.any()

@@ -10,16 +10,18 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from brai import BRAI, RAI, CITest, Dataset, load_network
 from brai.estimators import seed_sequence
+from brai.sampling import TooManyError
 from brai.scores import FamilyScores, families_of
 from conftest import random_data
 
 
 def score_from_scratch(model, data):
     parents = [np.flatnonzero(model.dag_.adjacency[:, v]).tolist() for v in range(data.n_variables)]
-    return FamilyScores(data, model.score, model.ess).total(families_of(parents))
+    return FamilyScores(data, model.family_score, model.ess).total(families_of(parents))
 
 
 @given(
@@ -113,7 +115,8 @@ def test_paper_settings():
         ({"s": 0}, "s is 0"),
         ({"s": 1.5}, "s is 1.5"),
         ({"ci_test": "nothing"}, "'nothing'"),
-        ({"score": "mdl"}, "'mdl'"),
+        ({"family_score": "mdl"}, "'mdl'"),
+        ({"draw": "best"}, "'best'"),
         ({"ess": 0}, "ess is 0"),
         ({"max_order": -1}, "max_order is -1"),
         ({"max_tests": "many"}, "max_tests is 'many'"),
@@ -133,6 +136,37 @@ def test_wrong_ways_to_draw(rng):
         model.sample(1, np.nan)
     with pytest.raises(ValueError, match="'best'"):
         model.set_params(draw="best").sample(1)
+    with pytest.raises(ValueError, match="n is -3"):
+        model.set_params(draw="exact").sample(-3)
+    with pytest.raises(ValueError, match="k is 0"):
+        model.k_best(0)
+    with pytest.raises(NotFittedError):
+        BRAI().sample()
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e-300, 1e-9, 1e300])
+def test_extreme_temperatures(rng, temperature):
+    model = BRAI(3, random_state=0).fit(random_data(rng, 7, 100, density=0.6))
+    found = {graph for graph, _ in model.sample(50, temperature, random_state=0)}
+    assert (found == {model.cpdag_}) if temperature < 1 else len(found) > 1
+
+
+def test_distribution(rng):
+    model = BRAI(3, random_state=0).fit(random_data(rng, 6, 80, density=0.6))
+    rows = model.distribution(20.0)
+    assert sum(p for *_, p in rows) == pytest.approx(1.0)
+    assert len(rows) == model.n_distinct().n > 1
+    assert model.distribution(0.0)[0] == (model.cpdag_, pytest.approx(model.log_score_), pytest.approx(1.0))
+    with pytest.raises(TooManyError, match="raise the limit"):
+        model.distribution(limit=1)
+
+
+def test_count_of_distinct_graphs_becomes_a_bound(rng):
+    model = BRAI(3, random_state=0).fit(random_data(rng, 6, 80, density=0.6))
+    exact, bound = model.n_distinct(), model.n_distinct(limit=1)
+    assert exact.exact
+    assert not bound.exact
+    assert bound.n >= exact.n
 
 
 def test_verbose_shows_progress(rng, capsys):

@@ -11,9 +11,10 @@ from scipy.special import chdtrc
 from scipy.stats import binomtest, chi2_contingency
 from sklearn.metrics import mutual_info_score
 
-from brai import CITest, Dataset, Oracle
+from brai import RAI, CITest, Dataset, Oracle
 from brai.counting import bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG
+from brai.independence import NAMES
 from brai.kernels.counts import STRATA, ci_test
 from conftest import random_data
 from test_kernels import fast
@@ -88,11 +89,18 @@ def test_bayes_factor_on_bootstrap_samples():
     assert 40 > rejections(loose, bootstrap=True) > rejections(CITest("bayes-factor"), bootstrap=True)
 
 
+def test_a_constant_column_is_independent_of_everything(rng):
+    rows = np.column_stack([np.zeros(300, int), rng.integers(0, 5, 300)])
+    data = Dataset.from_codes(rows, arities=[2, 5])
+    for name in NAMES:
+        assert RAI(name).fit(data).cpdag_.n_edges == 0
+
+
 def test_correction_touches_bootstrap_samples_only():
     on, off = CITest("g2"), CITest("g2", correction=False)
     assert np.array_equal(on.rule(50, bootstrap=False).critical, off.rule(50, bootstrap=False).critical)
-    difference = on.rule(50, bootstrap=True).critical - off.rule(50, bootstrap=True).critical
-    assert np.allclose(difference, np.arange(difference.shape[1]) / 2)
+    raised, plain = (test.rule(50, bootstrap=True).critical[:, 1:] for test in (on, off))
+    assert np.allclose(raised - plain, np.arange(1, raised.shape[1] + 1) / 2)
 
 
 def test_critical_values():
@@ -101,8 +109,10 @@ def test_critical_values():
     assert CITest("cmi-c1").rule(100, bootstrap=False).critical[0, 2] == pytest.approx(1 / np.log(2))
     assert CITest("g2").rule(100, bootstrap=False).critical[0, 1] == pytest.approx(3.841458820694124 / 2)
     assert CITest("bayes-factor").rule(100, bootstrap=False).critical[0, 9] == 0
+    assert CITest("bayes-factor").rule(100, bootstrap=True).critical[:, 0].tolist() == [np.inf, -np.inf]
+    assert CITest(undecided="keep").rule(100, bootstrap=False).critical[:, 0].tolist() == [-np.inf, -np.inf]
     same = CITest("cmi-c1", colliders="same").rule(100, bootstrap=False).critical
-    assert np.array_equal(same[0], same[1])
+    assert np.array_equal(same[0, 1:], same[1, 1:])
 
 
 def test_df_beyond_the_table_goes_on_in_a_straight_line():
@@ -129,6 +139,7 @@ def test_df_beyond_the_table_goes_on_in_a_straight_line():
         ({"colliders": 0}, ["colliders", "0.05"]),
         ({"colliders": "none"}, ["colliders", "'none'"]),
         ({"ess": 0}, ["ess", "0"]),
+        ({"undecided": "perhaps"}, ["'perhaps'", "keep"]),
         ({"threshold": -1.0}, ["threshold", "-1.0"]),
     ],
 )

@@ -54,8 +54,9 @@ def test_a_changed_callee_compiles_its_caller_anew(copy):
 
 def test_compiling_is_announced_once(copy):
     code = (
-        "import sys; sys.stderr = sys.stdout\nfrom brai._jit import announce\n"
-        "from brai.kernels.caller import caller\nannounce(caller); announce(caller); caller(1)"
+        "import sys; sys.stderr = sys.stdout\nimport numpy as np\nfrom brai._jit import announce\n"
+        "from brai.kernels.caller import caller\n"
+        "for _ in range(2): announce(caller, 'int64')\ncaller(np.ones(2, int))"
     )
     environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
     assert run(code, **environment).count("compiling") == 1

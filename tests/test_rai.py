@@ -84,7 +84,39 @@ def test_max_order_and_max_tests_are_obeyed_and_said(rng):
     assert short.tree_.n_truncated > 0
     assert short.cpdag_.is_cpdag()
     with pytest.warns(BudgetWarning, match="raise max_tests"):
-        RAI(max_tests=10).fit(data)
+        cut = RAI(max_tests=10).fit(data)
+    assert cut.n_truncated_ > 0
+
+
+def test_a_budget_that_is_just_enough_is_no_cause_for_a_warning():
+    rows = np.random.default_rng(0).integers(0, 2, (50, 2))
+    assert RAI(max_tests=1).fit(rows).n_truncated_ == 0
+    with pytest.warns(BudgetWarning):
+        assert RAI(max_tests=0).fit(rows).n_truncated_ == 1
+
+
+def test_a_small_budget_on_wide_data():
+    """Groups left as they stood have hundreds of parents; their score is still a number."""
+    data = Dataset.from_codes(np.random.default_rng(0).integers(0, 4, (30, 600)), arities=[4] * 600)
+    with pytest.warns(BudgetWarning):
+        assert np.isfinite(RAI(max_tests=10).fit(data).log_score_)
+
+
+def test_a_collider_that_determines_its_parents_is_one(rng):
+    """x and y independent, z = (x, y): given z no test can tell, and none may deny the v-structure."""
+    x, y = rng.integers(0, 2, (2, 400))
+    model = RAI().fit({"x": x, "y": y, "z": 2 * x + y})
+    assert model.cpdag_.v_structures() == {("x", "z", "y")}
+
+
+def test_undecided_tests_remove_edges_or_not(rng):
+    """b copies a, and c depends on both alike: given b, nothing is left of a to be tested."""
+    a = rng.integers(0, 3, 300)
+    c = np.where(rng.random(300) < 0.7, a, rng.integers(0, 3, 300))
+    table = {"a": a, "b": a, "c": c}
+    assert "c" not in RAI(CITest(undecided="remove")).fit(table).cpdag_.adjacent("a")
+    assert "c" in RAI(CITest(undecided="keep")).fit(table).cpdag_.adjacent("a")
+    assert RAI(CITest(undecided="keep")).fit({"a": a, "k": 0 * a}).cpdag_.n_edges == 0
 
 
 def test_tree_structure(rng):

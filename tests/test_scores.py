@@ -99,11 +99,16 @@ def test_log_predictive_is_a_ratio_of_marginal_likelihoods(rng):
     assert found[0] == pytest.approx(
         FamilyScores(data).total(families) - FamilyScores(train).total(families), abs=1e-9
     )
-    with pytest.raises(ValueError, match="same states"):
-        log_predictive(families, train, Dataset.from_codes(data.codes.T, arities=(data.arities + 1).tolist()))
+    turned = [own[::-1] for own in data.states]
+    for other in (turned, [(*own, 9) for own in data.states]):
+        with pytest.raises(ValueError, match="same states"):
+            log_predictive(families, train, Dataset.from_codes(data.codes.T, names=data.names, states=other))
 
 
-@pytest.mark.parametrize(("kind", "ess", "word"), [("k2", 1.0, "'k2'"), ("bdeu", 0.0, "ess"), ("bdeu", -2, "-2")])
+@pytest.mark.parametrize(
+    ("kind", "ess", "word"),
+    [("k2", 1.0, "'k2'"), ("bdeu", 0.0, "ess"), ("bdeu", -2, "-2"), ("bdeu", np.inf, "inf"), ("bdeu", "1", "'1'")],
+)
 def test_errors(kind, ess, word):
     with pytest.raises(ValueError, match=word):
         FamilyScores(DATA, kind, ess)

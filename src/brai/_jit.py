@@ -17,8 +17,7 @@ from typing import Any
 
 import numba
 
-_COMPILED: list[Any] = []
-_announced = False
+_announced: set[str] = set()
 
 
 def _digest() -> str:
@@ -40,21 +39,22 @@ def njit(function: Callable[..., Any]) -> Any:
         dispatcher._cache._cache_file._source_stamp = _STAMP
     except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
         dispatcher = numba.njit(nogil=True)(function)
-    _COMPILED.append(dispatcher)
     return dispatcher
 
 
-def _on_disk(dispatcher: Any) -> bool:
+def _on_disk(dispatcher: Any) -> list[Any]:
     try:
-        return bool(dispatcher._cache._cache_file._load_index())
+        return [key[0] for key in dispatcher._cache._cache_file._load_index()]
     except Exception:  # a damaged or foreign index only means: compile again
-        return False
+        return []
 
 
-def announce(dispatcher: Any) -> None:
-    """Say once that compiling takes a while, if ``dispatcher`` is neither in memory nor on disk."""
-    global _announced
-    if _announced or getattr(dispatcher, "signatures", True) or _on_disk(dispatcher):
+def announce(dispatcher: Any, codes: object) -> None:
+    """Say once that compiling takes a while, if there is no machine code for ``codes`` of that type."""
+    if str(codes) in _announced or not hasattr(dispatcher, "signatures"):
         return
-    _announced = True
+    known = [*dispatcher.signatures, *_on_disk(dispatcher)]
+    if any(f"rray({codes}," in str(signature) for signature in known):
+        return
+    _announced.add(str(codes))
     print("brai: compiling for this machine, once; about 20 seconds …", file=sys.stderr, flush=True)

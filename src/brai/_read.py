@@ -36,6 +36,8 @@ NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)
 
 def read_columns(path: Path, delimiter: str | None) -> Columns:
     """Return the names and columns of a data file."""
+    if path.is_dir():
+        raise DataError(f"{str(path)!r} is a directory: give the path of a file")
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
     if kind not in (*DELIMITERS, ".parquet"):
         raise DataError(f"cannot tell the format of {path.name!r} from its name: name it {READABLE}")

@@ -77,16 +77,33 @@ def _learn(
     paper: bool,
     s: int,
     ci_test: str,
+    score: str,
     **settings: Any,
 ) -> None:
+    import numpy as np
+
     from brai.estimators import BRAI
     from brai.summary import as_text, summary
 
-    test = "cmi-c1" if ci_test == "auto" else ci_test
+    if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
+        raise click.UsageError("--paper has its own --ci-test, --score and --ess: leave them out")
     make = BRAI.paper if paper else BRAI
-    model = make(s=s, ci_test=test, random_state=seed, verbose=not quiet and sys.stderr.isatty(), **settings)
+    test = "cmi-c1" if paper else ci_test
+    model = make(
+        s=s,
+        ci_test=test,
+        family_score=score,
+        random_state=seed,
+        verbose=not quiet and sys.stderr.isatty(),
+        **settings,
+    )
     model.fit(data)
-    found = summary(model, data.n_rows, model.sample(draws, temperature, random_state=seed), temperature)
+    found = summary(
+        model,
+        data.n_rows,
+        model.sample(draws, temperature, random_state=np.random.SeedSequence([seed, 1])),
+        temperature,
+    )
     known = {"brai": __version__, "seed": seed, **found}
     click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(found))
 

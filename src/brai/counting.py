@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from brai.data import Dataset
-from brai.kernels.counts import UNSET, Cells, Sample, Work
+from brai.kernels.counts import Cells, Sample, Work
 
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
+_MOST_CELLS = 10**9  # of one scratch table
 _KEPT = 2048  # counts below this have their BDeu value kept
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A number above 0 and below infinity; ValueError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+        raise ValueError(f"{name} is {value!r}: give a number above 0")
+    return float(value)
 
 
 def full_sample(data: Dataset) -> Sample:
@@ -48,13 +57,14 @@ def workspace(data: Dataset, depth: int) -> Work:
     """Scratch memory for condition sets of up to ``depth`` - 2 variables; pages not used cost nothing."""
     rows, r = data.n_rows, int(data.arities.max())
     table = (2 * rows + 64 + r) * r
+    if table > _MOST_CELLS:
+        raise MemoryError(
+            f"{rows} rows and a variable of {r} states need tables of {12 * table / 1e9:.0f} GB: merge rare states"
+        )
     return Work(
         np.zeros(table, np.int32),
         np.zeros(table, np.int32),
         np.zeros(table, np.int32),
-        np.zeros(2 * rows + 64, np.int32),
+        np.zeros(2 * rows + 64 + r, np.int32),
         np.zeros((depth, rows), np.int32),
     )
-
-
-__all__ = ["UNSET", "bdeu_cells", "bootstrap_sample", "full_sample", "log_cells", "workspace"]

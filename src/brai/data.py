@@ -73,9 +73,9 @@ class Dataset:
         _check_range(given, names, states)
         dtype = np.uint8 if max(map(len, states)) <= 256 else np.uint16
         codes = np.ascontiguousarray(given, dtype=dtype)
-        if codes.flags.writeable:
-            codes = codes.copy() if np.may_share_memory(codes, given) else codes
-            codes.setflags(write=False)
+        if np.may_share_memory(codes, given) and (codes.flags.writeable or codes.base is not None):
+            codes = codes.copy()  # somebody else can write to it
+        codes.setflags(write=False)
         for field, value in (("codes", codes), ("names", names), ("states", states)):
             object.__setattr__(self, field, value)
 

@@ -11,13 +11,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from brai.data import Dataset
 from brai.graphs import PDAG
 from brai.independence import CITest, Oracle
 from brai.progress import tree_progress
 from brai.rai import Learner, rai
-from brai.sampling import Count, Draw, Method, best_route, count_distinct, k_best, sample_routes, to_dag
+from brai.sampling import (
+    Count,
+    Draw,
+    Method,
+    best_route,
+    count_distinct,
+    distribution,
+    k_best,
+    sample_routes,
+    to_dag,
+)
 from brai.scores import FamilyScores
 from brai.tree import GGT, grow
 
@@ -48,7 +59,7 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
     """What RAI and B-RAI share: arguments to a Learner, a DAG to fitted attributes."""
 
     ci_test: Any
-    score: str
+    family_score: str
     ess: float
     max_order: int | None
     max_tests: int | None
@@ -62,14 +73,14 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
         test = self.ci_test if isinstance(self.ci_test, Oracle) else CITest.of(self.ci_test)
         sorted_data = data.select([data.names[i] for i in data.canonical_order()])
         learner = Learner(sorted_data, test, max_order=self.max_order, max_tests=self.max_tests)
-        return data, learner, FamilyScores(sorted_data, self.score, self.ess)
+        return data, learner, FamilyScores(sorted_data, self.family_score, self.ess)
 
-    def _finish(self, data: Dataset, learner: Learner, draw: Draw) -> None:
+    def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
         dag = to_dag(draw.families, learner.data.names).reorder(data.names)
-        if learner.tally.exhausted:
+        if truncated and learner.is_exhausted:
             warnings.warn(
-                f"max_tests = {self.max_tests} CI tests were made before all groups were resolved; the others "
-                "were left as they stood: raise max_tests, or lower max_order",
+                f"more than max_tests = {self.max_tests} CI tests are needed; {truncated} groups were left as "
+                "they stood: raise max_tests, or lower max_order",
                 BudgetWarning,
                 stacklevel=3,
             )
@@ -86,8 +97,8 @@ class RAI(_StructureLearner):
     Parameters
     ----------
     ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle
-    score : {"bdeu", "bic"}, for log_score_ only
-    ess : float, equivalent sample size of BDeu
+    family_score : {"bdeu", "bic"}, for log_score_ only
+    ess : float, equivalent sample size of that score (a Bayes-factor test has its own, CITest.ess)
     max_order : int, largest condition set, or None
     max_tests : int, CI tests after which no further group is refined (with a warning), or None
 
@@ -96,7 +107,7 @@ class RAI(_StructureLearner):
     cpdag_, dag_ : PDAG of the class found, and of one DAG of it
     log_score_ : float, the score of dag_ on the data
     n_ci_tests_ : array, CI tests made, by order
-    n_repaired_ : int, groups whose graph no DAG extends and that were repaired
+    n_repaired_, n_truncated_ : int, groups whose graph no DAG extends and that were repaired; that a limit cut off
     n_features_in_, feature_names_in_
     """
 
@@ -104,13 +115,13 @@ class RAI(_StructureLearner):
         self,
         ci_test: Any = "cmi-c1",
         *,
-        score: str = "bdeu",
+        family_score: str = "bdeu",
         ess: float = 1.0,
         max_order: int | None = None,
         max_tests: int | None = MAX_TESTS,
     ):
         self.ci_test = ci_test
-        self.score = score
+        self.family_score = family_score
         self.ess = ess
         self.max_order = max_order
         self.max_tests = max_tests
@@ -119,8 +130,9 @@ class RAI(_StructureLearner):
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data, learner, scores = self._start(X)
         families = rai(learner)
-        self._finish(data, learner, Draw(families, scores.total(families)))
-        self.n_repaired_ = learner.tally.repaired
+        tally = learner.tally
+        self._finish(data, learner, Draw(families, scores.total(families)), tally.truncated)
+        self.n_repaired_, self.n_truncated_ = tally.repaired, tally.truncated
         return self
 
 
@@ -131,7 +143,8 @@ class BRAI(_StructureLearner):
     ----------
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is "cmi-c1" in this version.
-    score, ess, max_order, max_tests : as in RAI
+    family_score : {"bdeu", "bic"}, the score of the leaves
+    ess, max_order, max_tests : as in RAI
     polish : bool. Search on from the tree's best graph. In this version nothing is done and nothing claimed:
         the MAP is that of the tree.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
@@ -149,7 +162,7 @@ class BRAI(_StructureLearner):
         s: int = 3,
         ci_test: Any = "auto",
         *,
-        score: str = "bdeu",
+        family_score: str = "bdeu",
         ess: float = 1.0,
         polish: bool = True,
         draw: Method = "exact",
@@ -160,7 +173,7 @@ class BRAI(_StructureLearner):
     ):
         self.s = s
         self.ci_test = ci_test
-        self.score = score
+        self.family_score = family_score
         self.ess = ess
         self.polish = polish
         self.draw = draw
@@ -173,25 +186,29 @@ class BRAI(_StructureLearner):
     def paper(cls, s: int = 3, *, random_state: Any = None, verbose: bool = False, **changes: Any) -> BRAI:
         """The published algorithm: CMI test with the C1 threshold, BDeu with ess 1, no polish, Algorithm 2.
 
-        docs/paper-map.md lists what the paper leaves open and how it is settled here.
+        What the paper leaves open is settled as docs/paper-map.md lists; of that, the raised threshold on
+        bootstrap samples (CITest.correction) and the test of v-structures (CITest.colliders) are not in it.
         """
-        settings = {"ci_test": "cmi-c1", "score": "bdeu", "ess": 1.0, "polish": False, "draw": "paper"}
+        settings = {"ci_test": "cmi-c1", "family_score": "bdeu", "ess": 1.0, "polish": False, "draw": "paper"}
         return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
 
     def fit(self, X: Any, y: Any = None) -> BRAI:
         """Grow the tree from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset."""
         if not (isinstance(self.s, int | np.integer) and self.s >= 1):
             raise ValueError(f"s is {self.s!r}: give the number of bootstrap samples, a whole number from 1 on")
+        if self.draw not in ("exact", "paper"):
+            raise ValueError(f"draw is {self.draw!r}: choose 'exact' or 'paper'")
         seed = seed_sequence(self.random_state)
         data, learner, scores = self._start(X)
         with tree_progress(self.verbose) as progress:
             tree = grow(learner, scores, int(self.s), seed, progress)
-        self._finish(data, learner, best_route(tree))
+        self._finish(data, learner, best_route(tree), tree.n_truncated)
         self.tree_: GGT = tree
         return self
 
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
         """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
+        check_is_fitted(self)
         rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
         classes: dict[Draw, PDAG] = {}
         drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
@@ -202,10 +219,21 @@ class BRAI(_StructureLearner):
 
     def k_best(self, k: int) -> list[tuple[PDAG, float]]:
         """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer."""
+        check_is_fitted(self)
         return [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
+
+    def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
+        """Every distinct CPDAG of the tree with its log score and its exact probability in "exact" draws.
+
+        TooManyError if the tree holds more than ``limit`` distinct DAGs.
+        """
+        check_is_fitted(self)
+        rows = distribution(self.tree_, temperature, limit)
+        return [(self._class(cpdag), score, probability) for cpdag, score, probability in rows]
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
+        check_is_fitted(self)
         return count_distinct(self.tree_, limit)
 
     def _class(self, cpdag: PDAG) -> PDAG:

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.adjacency import Adjacency, bits, checked, dag_to_cpdag, extend, masks, topological_order
+from brai.adjacency import Adjacency, bits, checked, dag_to_cpdag, extend, masks, meek, topological_order
 from brai.adjacency import v_structures as v_structures_of
 
 if TYPE_CHECKING:
@@ -229,6 +229,10 @@ class PDAG:
     def to_cpdag(self) -> PDAG:
         """Completed PDAG of the class of this DAG, or of the extensions of this PDAG (Chickering 1995)."""
         return PDAG(self.names, dag_to_cpdag(self.to_dag().adjacency))
+
+    def meek(self) -> PDAG:
+        """The graph closed under Meek's rules R1–R3: what its edges compel is directed (`brai.adjacency.meek`)."""
+        return PDAG(self.names, meek(self.adjacency))
 
     def skeleton(self) -> NDArray[np.bool_]:
         """Symmetric array: i and j are adjacent."""

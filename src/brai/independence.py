@@ -9,7 +9,7 @@ name            statistic                          critical value
 cmi             N · CMI                            N · threshold (default 0.01 nats)
 cmi-c1          N · CMI                            threshold · df / 2 = threshold · N · C1 (default 1 / ln 2)
 g2              N · CMI, half of G²                half the (1 - alpha) quantile of χ² with df
-bayes-factor    log Bayes factor, BDeu with ess    0: independent unless Y as a parent of X raises the score
+bayes-factor    log Bayes factor, BDeu with ess    0: dependent if Y as a parent of X raises the score
 ==============  =================================  ============================================================
 
 **C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
@@ -21,6 +21,12 @@ units agree, but about two in five independent pairs then test dependent, whatev
 over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
 every cell is occupied, and too small in sparse tables, where it may even be zero for a strong dependence.
 "full" takes all declared states, (|X| - 1)(|Y| - 1)|Z|; it is too large in sparse tables.
+
+**df = 0**: each configuration of Z holds one state of X or one of Y only, as when Z determines X. CMI and C1 are
+both zero, and the data cannot tell. By the letter of the threshold X and Y are then independent, and so it is by
+default. With ``undecided="keep"`` such a test removes no edge (a constant variable is still independent of all
+others); that helps where variables determine each other, and can cost very many tests. No v-structure is refuted
+by such a test.
 
 **Bootstrap samples.** Resampling adds noise of its own: on a bootstrap sample the mean of N · CMI is higher by
 about df / 2 than on the data it was drawn from (Steck & Jaakkola 2003). With ``correction`` (the default)
@@ -40,7 +46,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.counting import bdeu_cells, log_cells
+from brai.counting import bdeu_cells, check_positive, log_cells
 from brai.graphs import PDAG
 from brai.kernels.counts import CELLS, FULL, STRATA, Cells, Rule
 
@@ -58,6 +64,7 @@ class CITest:
     alpha: float = 0.05  # g2
     ess: float = 10.0  # bayes-factor
     df: Literal["strata", "cells", "full"] = "strata"
+    undecided: Literal["remove", "keep"] = "remove"  # what a test with df = 0 does to an edge
     correction: bool = True
     colliders: float | Literal["same"] | None = 0.05
 
@@ -66,18 +73,22 @@ class CITest:
             raise ValueError(f"unknown CI test {self.name!r}: choose one of {', '.join(NAMES)}")
         if self.df not in _DF:
             raise ValueError(f"unknown df {self.df!r}: choose one of {', '.join(_DF)}")
+        if self.undecided not in ("remove", "keep"):
+            raise ValueError(f"undecided is {self.undecided!r}: choose 'remove' or 'keep'")
         if self.threshold is not None and self.name not in _THRESHOLD:
             raise ValueError(f"the test {self.name} has no threshold: leave it out")
         for field in ("alpha", "colliders"):
             level = getattr(self, field)
             if isinstance(level, str) and (field, level) == ("colliders", "same"):
                 continue
-            if level is not None and not (isinstance(level, float | int) and 0 < level < 1):
+            if level is None and field == "colliders":
+                continue
+            if not (isinstance(level, float | int) and 0 < level < 1):
                 raise ValueError(f"{field} is {level!r}: give a level between 0 and 1, such as 0.05")
         for field in ("threshold", "ess"):
             value = getattr(self, field)
-            if value is not None and not value > 0:
-                raise ValueError(f"{field} is {value!r}: give a number above 0")
+            if not (value is None and field == "threshold"):
+                check_positive(field, value)
 
     @classmethod
     def of(cls, test: str | CITest) -> CITest:
@@ -107,6 +118,8 @@ class CITest:
         critical = np.stack([own, seen])
         if bootstrap and self.correction:
             critical += df / 2
+        if self.df != "cells":  # there, df = 0 means little
+            critical[:, 0] = (np.inf if self.undecided == "remove" else -np.inf), -np.inf
         return Rule(critical, _DF[self.df], np.zeros((0, 0), np.uint8))
 
     def _critical(self, df: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:

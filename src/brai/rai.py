@@ -38,6 +38,7 @@ class Group:
     adj: NDArray[np.uint8]  # "row to column"
     sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
     pool_end: int  # separating sets of this group lie before this place
+    cut: bool = False  # max_tests was reached before all its tests were made
 
     @classmethod
     def complete(cls, d: int) -> Group:
@@ -54,7 +55,6 @@ class Tally:
     ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
     repaired: int = 0  # leaves whose graph no DAG extends
     truncated: int = 0  # leaves that max_order or max_tests made
-    exhausted: bool = False  # max_tests was reached
 
 
 class Learner:
@@ -74,7 +74,7 @@ class Learner:
         self.sample = full_sample(data)
         self._work = workspace(data, 4)
         self._pool = np.zeros(1024, np.int32)
-        announce(refine)
+        announce(refine, data.codes.dtype)
         if isinstance(ci_test, Oracle):
             self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False)
             self._rules = (ci_test.rule(data.names),) * 2
@@ -94,8 +94,12 @@ class Learner:
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
-        self.tally.exhausted |= int(self.tally.ci_tests.sum()) >= self.max_tests
-        return self.tally.exhausted or n > self.max_order
+        return n > self.max_order or self.is_exhausted
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether max_tests tests were made."""
+        return int(self.tally.ci_tests.sum()) >= self.max_tests
 
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
@@ -104,11 +108,10 @@ class Learner:
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
         left = max(0, self.max_tests - int(tally.sum()))
-        tests, pool_end = refine(*common, self._pool, group.pool_end, n, self._association, left)
+        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left)
         tally[n] += tests
-        self.tally.exhausted |= tests == left
         orient(*common, self._pool, self.ci_test.verifies, tally)
-        return Group(group.nodes, group.endo, adj, sep, pool_end)
+        return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
 
     def split_autonomous(self, group: Group) -> list[Group]:
         """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
@@ -130,7 +133,7 @@ class Learner:
         kept = np.flatnonzero(member | group.adj[:, member].any(axis=1))
         square = np.ix_(kept, kept)
         endo = member[kept].astype(np.uint8)
-        return Group(group.nodes[kept], endo, group.adj[square], group.sep[square], group.pool_end)
+        return Group(group.nodes[kept], endo, group.adj[square], group.sep[square], group.pool_end, group.cut)
 
     def _make_room(self, n: int, pool_size: int) -> None:
         if n + 3 > len(self._work.labels):
@@ -149,7 +152,7 @@ def rai(learner: Learner) -> tuple[Family, ...]:
         if done or learner.must_stop(n):
             families, repaired = learner.families(group)
             learner.tally.repaired += repaired
-            learner.tally.truncated += not done
+            learner.tally.truncated += group.cut or not done
             return list(families)
         refined = learner.increase_resolution(group, n, learner.sample, bootstrap=False)
         return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]

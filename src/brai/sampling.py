@@ -20,9 +20,10 @@ import heapq
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, islice, product
+from numbers import Real
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -83,14 +84,23 @@ def sample_routes(
     tree: GGT, n: int, temperature: float, rng: np.random.Generator, method: Method = "exact"
 ) -> list[Draw]:
     """Draw n DAGs of the tree, independently."""
-    if not temperature >= 0:
-        raise ValueError(f"temperature is {temperature!r}: give a number from 0 (the MAP) to infinity (uniform)")
+    _check(temperature)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise ValueError(f"n is {n!r}: give the number of draws, a whole number from 0 on")
     if method == "paper":
         return [_draw(sample_cpdag(tree.root, temperature, rng.random)[0]) for _ in range(n)]
     if method != "exact":
         raise ValueError(f"unknown way to draw {method!r}: choose 'exact' or 'paper'")
-    chooser = _Chooser(tree, temperature)
+    key = ("draw", float(temperature))
+    if key not in tree.memo:
+        tree.memo[key] = _Chooser(tree, temperature)
+    chooser: _Chooser = tree.memo[key]
     return [_draw(chooser.route(rng.random)) for _ in range(n)]
+
+
+def _check(temperature: float) -> None:
+    if not (isinstance(temperature, Real) and temperature >= 0):
+        raise ValueError(f"temperature is {temperature!r}: give a number from 0 (the MAP) to infinity (uniform)")
 
 
 def sample_cpdag(node: Node, temperature: float, uniform: Callable[[], float]) -> tuple[Route, float]:
@@ -124,30 +134,36 @@ class _Chooser:
     """Exact draws at one temperature: cumulative weights of the sub-trees at every node and group."""
 
     def __init__(self, tree: GGT, temperature: float):
-        self.root = tree.root
+        self._root, self._temperature = tree.root, temperature
         self._cumulative: dict[int, list[list[float]]] = {}
-        self._weight: dict[int, float] = {}
-        self._temperature = temperature
-        self._log_weight(tree.root)
+        self._known: dict[int, tuple[float, float]] = {}
+        self._below(tree.root)
 
-    def _log_weight(self, node: Node) -> float:
-        """Log of the summed weights exp(score / γ) of all routes below; at γ = 0 the highest score."""
-        gamma = self._temperature
+    def _below(self, node: Node) -> tuple[float, float]:
+        """Highest score of a route below, and the log of the summed weights exp((score - highest) / γ)."""
         if isinstance(node, Leaf):
-            return node.log_score if gamma == 0 else node.log_score / gamma
-        if id(node) not in self._weight:
-            total, cumulative = 0.0, []
+            return node.log_score, 0.0
+        if id(node) not in self._known:
+            highest, mass, cumulative = 0.0, 0.0, []
             for group in node.groups:
-                below = [self._log_weight(child) for child in group]
-                cumulative.append(_boltzmann(below, 1.0 if gamma > 0 else 0.0))  # γ is in the weights
-                total += max(below) + (math.log(cumulative[-1][-1]) if gamma > 0 else 0.0)
-            self._weight[id(node)], self._cumulative[id(node)] = total, cumulative
-        return self._weight[id(node)]
+                below = [self._below(child) for child in group]
+                best = max(score for score, _ in below)
+                if self._temperature == 0:
+                    weights = _boltzmann([score for score, _ in below], 0.0)
+                else:
+                    exponents = [(score - best) / self._temperature + own for score, own in below]
+                    top = max(exponents)
+                    weights = list(accumulate(math.exp(e - top) for e in exponents))
+                    mass += top + math.log(weights[-1])
+                highest += best
+                cumulative.append(weights)
+            self._known[id(node)], self._cumulative[id(node)] = (highest, mass), cumulative
+        return self._known[id(node)]
 
     def route(self, uniform: Callable[[], float]) -> Route:
         """One route, drawn downward."""
         chosen: list[Leaf] = []
-        stack: list[Node] = [self.root]
+        stack: list[Node] = [self._root]
         while stack:
             node = stack.pop()
             if isinstance(node, Leaf):
@@ -164,6 +180,8 @@ class _Chooser:
 
 def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
     """The k distinct CPDAGs of highest score, best first; fewer if the tree holds fewer."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k is {k!r}: give the number of CPDAGs, a whole number from 1 on")
     found: dict[PDAG, float] = {}
     for ranked in _ranked(tree.root):
         if len(found) >= k:
@@ -179,7 +197,7 @@ class _Ranked(NamedTuple):
     route: Route
 
 
-@cache
+@lru_cache(maxsize=2**18)
 def _family_key(family: Family) -> int:
     return int.from_bytes(blake2b(repr(family).encode(), digest_size=16).digest(), "little")
 
@@ -320,6 +338,7 @@ def count_distinct(tree: GGT, limit: int | None = None) -> Count:
 
 def distribution(tree: GGT, temperature: float, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
     """Exact distribution of "exact" draws: (CPDAG, log score, probability), most probable first."""
+    _check(temperature)
     found = outcomes(tree, limit)
     top = max(o.log_score for o in found)
     mass: dict[PDAG, tuple[float, float]] = {}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai._jit import announce
-from brai.counting import bdeu_cells, full_sample, log_cells, workspace
+from brai.counting import bdeu_cells, check_positive, full_sample, log_cells, workspace
 from brai.data import Dataset
 from brai.kernels.counts import family_values
 
@@ -35,9 +35,8 @@ class FamilyScores:
     def __init__(self, data: Dataset, score: str = "bdeu", ess: float = 1.0, capacity: int = 1_000_000):
         if score not in NAMES:
             raise ValueError(f"unknown score {score!r}: choose one of {', '.join(NAMES)}")
-        if not ess > 0:
-            raise ValueError(f"ess is {ess!r}: give an equivalent sample size above 0, such as 1.0")
-        self.data, self.score, self.ess, self.capacity = data, score, float(ess), capacity
+        self.data, self.score, self.capacity = data, score, capacity
+        self.ess = check_positive("ess", ess)
         self._sample = full_sample(data)
         self._cells = bdeu_cells(data.n_rows, ess) if score == "bdeu" else log_cells(data.n_rows)
         self._work = workspace(data, 2)
@@ -61,7 +60,7 @@ class FamilyScores:
         return float(sum(self.families(list(families))))
 
     def _compute(self, families: list[Family]) -> list[float]:
-        announce(family_values)
+        announce(family_values, self.data.codes.dtype)
         children = np.array([child for child, _ in families], np.int64)
         parents = np.array([p for _, own in families for p in own], np.int64)
         starts = np.cumsum([0, *(len(own) for _, own in families)])
@@ -86,7 +85,7 @@ def log_predictive(
 
     Parameters are Dirichlet posterior means, (N_ijk + ess / (q r)) / (N_ij + ess / q), as BDeu implies.
     """
-    if train.names != test.names or not np.array_equal(train.arities, test.arities):
+    if train.names != test.names or train.states != test.states:
         raise ValueError("train and test differ in variables or states: build both with the same states=")
     n = train.n_rows
     codes = np.concatenate([train.codes, test.codes], axis=1).astype(np.int64)

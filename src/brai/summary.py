@@ -47,7 +47,7 @@ def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperatu
             "directed": model.cpdag_.directed_edges(),
             "undirected": model.cpdag_.undirected_edges(),
             "log_score": model.log_score_,
-            "score": model.score,
+            "score": model.family_score,
             "ess": model.ess,
         },
         "tree": {

@@ -8,9 +8,9 @@ families of its leaves are those of one DAG, since a group receives edges only f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ class GGT:
     names: tuple[str, ...]
     s: int
     n_ci_tests: NDArray[np.int64]  # by order
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was worked out once, by whom and how
 
     def nodes(self) -> Iterator[Node]:
         """Each node once, parents before children; a leaf that serves several t is one node."""
@@ -146,17 +147,17 @@ def grow(
             for t in range(s):  # line 9
                 drawn = bootstrap_sample(learner.data, _at(seed, (*path, t)))  # line 10
                 for i, part in enumerate(parts):  # lines 11–15; the last one is X_D
-                    if children[i] is None:
-                        stopped = learner.must_stop(n + 1)
-                        grown[i].append(
-                            leaf(part, truncated=True)
-                            if stopped
-                            else b_rai(part, n + 1, drawn, (*path, t, i), share / s)
-                        )
+                    if children[i] is not None:
+                        continue
+                    if learner.must_stop(n + 1):
+                        grown[i].append(leaf(part, truncated=True))
+                        progressed(share / s)
+                    else:
+                        grown[i].append(b_rai(part, n + 1, drawn, (*path, t, i), share / s))
         return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
 
     def done(group: Group, n: int) -> Leaf | None:
-        return leaf(group, truncated=False) if learner.is_resolved(group, n) else None
+        return leaf(group, truncated=group.cut) if learner.is_resolved(group, n) else None
 
     finished = 0.0
 

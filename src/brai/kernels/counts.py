@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from brai._jit import njit
 
 Array: TypeAlias = NDArray[Any]
-Shared: TypeAlias = tuple[int, int, int]
 Fixed: TypeAlias = Any  # an int64 in fixed point
 
 UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
@@ -69,6 +68,19 @@ class Work(NamedTuple):
     scratch: Array  # int32
     seen: Array  # (rows,) int32
     labels: Array  # (depth, rows) int32
+
+
+class Joint(NamedTuple):
+    """Rows labelled by (z, y), and what every test of y given Z needs of them."""
+
+    z: Array  # label of the configuration of Z, by row
+    n_z: int
+    z_size: float  # configurations of Z by declared states
+    base: Array  # label of (z, y), by row
+    n_base: int
+    product: bool  # whether base = z * arity of y + y
+    rest: Fixed  # F(Z) - F(YZ)
+    spare: int  # occupied cells Z - YZ
 
 
 @njit
@@ -133,17 +145,18 @@ def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]
 
 
 @njit
+def grow(size: float, arity: int) -> float:
+    """Configurations of a set with one more variable; a bound keeps it a number where a set is very large."""
+    return min(size * arity, 1e280)
+
+
+@njit
 def join(
     sample: Sample, cells: Cells, work: Work, y: int, z: Array, n_z: int, z_size: float, base: Array
-) -> tuple[int, bool, Fixed, Shared]:
-    """What all tests of y given Z share: labels of (z, y), F(Z) - F(YZ), and three counts for the df.
-
-    ``work.seen[z]`` becomes the number of states of y in stratum z. Returns the number of labels, whether
-    they are the product z * arity + y, F(Z) - F(YZ), and a triple: occupied Z - occupied YZ, the sum of
-    (seen - 1) over strata, the number of occupied strata.
-    """
+) -> Joint:
+    """Count (z, y), shared by all tests of y given Z; ``work.seen[z]`` is the number of states of y in z."""
     weights, column, arity = sample.weights, sample.codes[y], sample.arities[y]
-    counts, seen, rows = work.counts, work.seen, len(sample.weights)
+    counts, margins, seen, rows = work.counts, work.margins, work.seen, len(sample.weights)
     n_base = n_z * arity
     product = n_base <= DENSE * rows + 16
     if product:
@@ -153,57 +166,42 @@ def join(
         n_base = extend(z, n_z, column, arity, base, work.scratch)
     for j in range(n_z):
         seen[j] = 0
-        work.margins[j] = 0
-    row = value_row(cells, z_size * arity)
-    total, occupied = np.int64(0), 0
     for i in range(rows):
         counts[base[i]] += weights[i]
-        work.margins[z[i]] += weights[i]
+        margins[z[i]] += weights[i]
+    size = z_size * arity
+    row = value_row(cells, size)
+    f_yz, occupied = np.int64(0), 0
     for i in range(rows):
         count = counts[base[i]]
         if count > 0:
-            total += cell_value(cells, row, count, z_size * arity)
+            f_yz += cell_value(cells, row, count, size)
             occupied += 1
             seen[z[i]] += 1
             counts[base[i]] = 0
-    spread = 0
-    for j in range(n_z):
-        spread += max(seen[j] - 1, 0)
-    f_z, strata = drain(work.margins, n_z, cells, z_size)
-    return n_base, product, f_z - total, (strata - occupied, spread, strata)
+    f_z, strata = drain(margins, n_z, cells, z_size)
+    return Joint(z, n_z, z_size, base, n_base, product, f_z - f_yz, strata - occupied)
 
 
 @njit
 def statistic(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
-    x: int,
-    y: int,
-    z: Array,
-    n_z: int,
-    z_size: float,
-    base: Array,
-    n_base: int,
-    product: bool,
-    rest: Fixed,
-    shared: Shared,
-    kind: int,
+    sample: Sample, cells: Cells, work: Work, x: int, y: int, joint: Joint, kind: int
 ) -> tuple[Fixed, int]:
-    """F(XYZ) + F(Z) - F(XZ) - F(YZ) in fixed point, and its degrees of freedom; the rest is from `join`."""
-    weights, column = sample.weights, sample.codes[x]
+    """F(XYZ) + F(Z) - F(XZ) - F(YZ) in fixed point, and its degrees of freedom, after `join` of y and Z."""
+    weights, column, z, base = sample.weights, sample.codes[x], joint.z, joint.base
     r, r_y, rows = sample.arities[x], sample.arities[y], len(sample.weights)
     counts, margins, seen = work.counts, work.margins, work.seen
     for i in range(rows):
         counts[base[i] * r + column[i]] += weights[i]
-    size = z_size * r * r_y
+    size_xz = joint.z_size * r
+    size = size_xz * r_y
     row = value_row(cells, size)
-    f_xyz, f_xz, occupied, df = np.int64(0), np.int64(0), 0, 0
-    if product and n_base * r <= max(DENSE * rows, 256):  # sweep [z][y][x], adding up the margin [z][x]
+    f_xyz, f_xz, occupied, df = np.int64(0), np.int64(0), joint.spare, 0
+    if joint.product and joint.n_base * r <= max(DENSE * rows, 256):  # sweep [z][y][x], adding up [z][x]
         j = 0
-        for z_ in range(n_z):
+        for stratum in range(joint.n_z):
             for _ in range(r_y):
-                for a in range(z_ * r, z_ * r + r):
+                for a in range(stratum * r, stratum * r + r):
                     count = counts[j]
                     if count > 0:
                         f_xyz += cell_value(cells, row, count, size)
@@ -211,18 +209,18 @@ def statistic(
                         margins[a] += count
                         counts[j] = 0
                     j += 1
-        row = value_row(cells, z_size * r)
-        for z_ in range(n_z):
+        row = value_row(cells, size_xz)
+        for stratum in range(joint.n_z):
             here = 0
-            for a in range(z_ * r, z_ * r + r):
+            for a in range(stratum * r, stratum * r + r):
                 if margins[a] > 0:
-                    f_xz += cell_value(cells, row, margins[a], z_size * r)
+                    f_xz += cell_value(cells, row, margins[a], size_xz)
                     here += 1
                     margins[a] = 0
             if here > 0:
                 occupied -= here
-                df += (here - 1) * (seen[z_] - 1)
-    else:
+                df += (here - 1) * (seen[stratum] - 1)
+    else:  # visit the cells row by row
         for i in range(rows):
             j = base[i] * r + column[i]
             margins[z[i] * r + column[i]] += weights[i]
@@ -230,20 +228,21 @@ def statistic(
                 f_xyz += cell_value(cells, row, counts[j], size)
                 occupied += 1
                 counts[j] = 0
-        row = value_row(cells, z_size * r)
+        row = value_row(cells, size_xz)
         for i in range(rows):
             j = z[i] * r + column[i]
             if margins[j] > 0:
-                f_xz += cell_value(cells, row, margins[j], z_size * r)
+                f_xz += cell_value(cells, row, margins[j], size_xz)
                 occupied -= 1
                 df += seen[z[i]] - 1
                 margins[j] = 0
-        df -= shared[1]
+        for stratum in range(joint.n_z):
+            df -= max(seen[stratum] - 1, 0)
     if kind == CELLS:
-        df = max(0, occupied + shared[0])
+        df = max(0, occupied)
     elif kind == FULL:
-        df = int(min((r - 1) * (r_y - 1) * z_size, 2.0**40))
-    return f_xyz - f_xz + rest, df
+        df = int(min((r - 1) * (r_y - 1) * joint.z_size, 2.0**40))
+    return f_xyz - f_xz + joint.rest, df
 
 
 @njit
@@ -276,10 +275,9 @@ def ci_test(
     for j in range(n_given):
         v = given[j]
         n_z = extend(labels[j], n_z, sample.codes[v], sample.arities[v], labels[j + 1], work.scratch)
-        size *= sample.arities[v]
-    z, base = labels[n_given], labels[n_given + 1]
-    n_base, product, rest, shared = join(sample, cells, work, y, z, n_z, size, base)
-    value, df = statistic(sample, cells, work, x, y, z, n_z, size, base, n_base, product, rest, shared, rule.df)
+        size = grow(size, sample.arities[v])
+    joint = join(sample, cells, work, y, labels[n_given], n_z, size, labels[n_given + 1])
+    value, df = statistic(sample, cells, work, x, y, joint, rule.df)
     return excess(cells, rule, collider, value, df)
 
 
@@ -291,9 +289,9 @@ def associations(sample: Sample, cells: Cells, work: Work) -> Array:
     z, base = work.labels[0], work.labels[1]
     z[: len(sample.weights)] = 0
     for y in range(d):
-        n_base, product, rest, shared = join(sample, cells, work, y, z, 1, 1.0, base)
+        joint = join(sample, cells, work, y, z, 1, 1.0, base)
         for x in range(y):
-            value, _ = statistic(sample, cells, work, x, y, z, 1, 1.0, base, n_base, product, rest, shared, STRATA)
+            value, _ = statistic(sample, cells, work, x, y, joint, STRATA)
             out[x, y] = out[y, x] = value
     return out
 
@@ -311,7 +309,7 @@ def family_values(
         for p in parents[starts[i] : starts[i + 1]]:
             n = extend(z, n, sample.codes[p], sample.arities[p], other, work.scratch)
             z, other = other, z
-            size *= sample.arities[p]
+            size = grow(size, sample.arities[p])
         for j in range(len(weights)):
             work.counts[z[j]] += weights[j]
         f_z, _ = drain(work.counts, n, cells, size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import Array, Cells, Rule, Sample, Work, ci_test, excess, join, statistic
+from brai.kernels.counts import Array, Cells, Joint, Rule, Sample, Work, ci_test, excess, join, statistic
 
 
 @njit
@@ -39,7 +39,7 @@ def colliders(
     given = np.empty(len(work.labels), np.int64)
     near = np.empty(k, np.int64)
     oracle, z_labels, base = len(rule.truth) > 0, work.labels[0], work.labels[1]
-    r_z, n_base, product, rest, shared = 1, 0, False, np.int64(0), (0, 0, 0)
+    joint = Joint(z_labels, 0, 1.0, base, 0, False, np.int64(0), 0)
     for x in range(k):
         if not endo[x]:
             for z in range(k):
@@ -73,16 +73,11 @@ def colliders(
                         found = ci_test(sample, cells, rule, work, nodes[x], nodes[y], given, size + 1, 1)
                     else:  # of these there are most, and they share x and z
                         if prepared != x:
-                            r_z = sample.arities[nodes[z]]
+                            r = sample.arities[nodes[z]]
                             z_labels[: len(sample.weights)] = sample.codes[nodes[z]]
-                            n_base, product, rest, shared = join(
-                                sample, cells, work, nodes[x], z_labels, r_z, float(r_z), base
-                            )
+                            joint = join(sample, cells, work, nodes[x], z_labels, r, float(r), base)
                             prepared = x
-                        value, df = statistic(
-                            sample, cells, work, nodes[y], nodes[x], z_labels, r_z, float(r_z), base,
-                            n_base, product, rest, shared, rule.df,
-                        )  # fmt: skip
+                        value, df = statistic(sample, cells, work, nodes[y], nodes[x], joint, rule.df)
                         found = excess(cells, rule, 1, value, df)
                     if found <= 0:
                         continue

@@ -6,14 +6,17 @@ import numpy as np
 
 from brai._jit import njit
 from brai.kernels.counts import (
+    CELLS,
     Array,
     Cells,
+    Joint,
     Rule,
     Sample,
     Work,
     d_separated,
     excess,
     extend,
+    grow,
     join,
     statistic,
 )
@@ -50,8 +53,6 @@ def next_combination(chosen: Array, n: int, m: int) -> int:
 @njit
 def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n: int, candidates: Array) -> bool:
     """Whether the condition set is one for x and y, and was not already tested from the side of x."""
-    if endogenous and x < y and n == 0:
-        return False
     known = endogenous and x < y
     for j in range(n):
         c = candidates[chosen[j]]
@@ -77,14 +78,14 @@ def refine(
     n: int,
     association: Array,
     budget: int,
-) -> tuple[int, int]:
+) -> tuple[int, int, bool]:
     """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
 
     Condition sets of x – y are the n-subsets of the potential parents of y, then of those of x (inside X),
     each set once; potential parents are those at the start of the phase, so the order of tests does not
     matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
-    ``pool`` (its size, then its members). Returns the number of tests and the new end of the pool; tests
-    beyond ``budget`` are not made.
+    ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
+    whether tests were left out because there were ``budget`` already.
     """
     k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
     candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -92,6 +93,7 @@ def refine(
     n_labels, sizes = np.ones(n + 1, np.int64), np.ones(n + 1)
     labels = work.labels
     z, base = labels[n], labels[n + 1]
+    joint = Joint(z, 0, 1.0, base, 0, False, np.int64(0), 0)
     labels[0, : len(sample.weights)] = 0
     for inside in range(2):
         start = adj.copy()
@@ -121,9 +123,8 @@ def refine(
                             labels[j + 1],
                             work.scratch,
                         )
-                        sizes[j + 1] = sizes[j] * sample.arities[v]
+                        sizes[j + 1] = grow(sizes[j], sample.arities[v])
                 joined = False
-                n_base, product, rest, shared = 0, False, np.int64(0), (0, 0, 0)
                 for i in range(n_targets):
                     x = targets[i]
                     if not (adj[x, y] or adj[y, x]):
@@ -131,33 +132,17 @@ def refine(
                     if not to_be_tested(start, x, y, inside, chosen, n, candidates):
                         continue
                     if tests == budget:
-                        return tests, pool_end
+                        return tests, pool_end, True
                     tests += 1
                     if oracle:
                         independent = d_separated(rule.truth, nodes[x], nodes[y], given, n)
                     else:
                         if not joined:
-                            n_base, product, rest, shared = join(
-                                sample, cells, work, nodes[y], z, n_labels[n], sizes[n], base
-                            )
+                            joint = join(sample, cells, work, nodes[y], z, n_labels[n], sizes[n], base)
                             joined = True
-                        value, df = statistic(
-                            sample,
-                            cells,
-                            work,
-                            nodes[x],
-                            nodes[y],
-                            z,
-                            n_labels[n],
-                            sizes[n],
-                            base,
-                            n_base,
-                            product,
-                            rest,
-                            shared,
-                            rule.df,
-                        )
-                        independent = excess(cells, rule, 0, value, df) <= 0
+                        value, df = statistic(sample, cells, work, nodes[x], nodes[y], joint, rule.df)
+                        constant = n == 0 and df == 0 and rule.df != CELLS
+                        independent = constant or excess(cells, rule, 0, value, df) <= 0
                     if independent:
                         adj[x, y] = adj[y, x] = 0
                         sep[x, y] = sep[y, x] = pool_end
@@ -167,4 +152,4 @@ def refine(
                         pool_end += n + 1
                         open_edges -= 1
                 changed = next_combination(chosen, n, m)
-    return tests, pool_end
+    return tests, pool_end, False
