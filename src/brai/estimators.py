@@ -100,7 +100,7 @@ class RAI(_StructureLearner):
     family_score : {"bdeu", "bic"}, for log_score_ only
     ess : float, equivalent sample size of that score (a Bayes-factor test has its own, CITest.ess)
     max_order : int, largest condition set, or None
-    max_tests : int, CI tests after which no further group is refined (with a warning), or None
+    max_tests : int, CI tests after which no further group is refined (with a warning), or None for no limit
 
     Attributes
     ----------
