@@ -77,7 +77,8 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=["Alarm", "Child", "Insurance", "Hailfinder"])
     parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--only", nargs="+", help="words a variant's name must contain")
-    parser.add_argument("--max-tests", type=int, default=2_000_000)
+    parser.add_argument("--max-tests", type=int, default=500_000)
+    parser.add_argument("--seed", type=int, default=0, help="of B-RAI")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     results: dict = {}
@@ -89,7 +90,7 @@ def main() -> None:
             row = {
                 "RAI": cell(lambda t=test: RAI(t, max_tests=args.max_tests), data),
                 "B-RAI": cell(
-                    lambda t=test: BRAI.paper(3, ci_test=t, random_state=0, max_tests=args.max_tests), data
+                    lambda t=test: BRAI.paper(3, ci_test=t, random_state=args.seed, max_tests=args.max_tests), data
                 ),
             }
             results.setdefault(network, {})[name] = row
