@@ -27,6 +27,7 @@ PAPER = {
     "Barley": (-340317, -339057),
     "Hailfinder": (-291632.5, -289074),
     "Munin": (-447481, -436309),
+    "Link": (-1857751, -1772132),
 }
 
 VARIANTS = {
@@ -109,7 +110,7 @@ def main() -> None:
             for k in ("RAI", "B-RAI")
         ]
         print(f"| {name} | " + " | ".join(cells) + " |")
-    print("| *paper* | " + " | ".join(f"*{v:g}*" for n in results for v in PAPER[n]) + " |")
+    print("| *paper* | " + " | ".join(f"*{v:.0f}*" for n in results for v in PAPER[n]) + " |")
     if args.json:
         shown = {"sets": args.sets, "max_tests": args.max_tests, "brai": __version__, "results": results}
         args.json.write_text(json.dumps(shown, indent=1))
