@@ -21,7 +21,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "-s",
                 "s",
-                type=click.IntRange(1),
+                type=click.IntRange(1, 100),
                 default=3,
                 show_default=True,
                 help="Bootstrap samples at each node.",

@@ -72,37 +72,43 @@ def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperatu
     }
 
 
+def _count(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 def as_text(found: dict[str, Any]) -> str:
     """The summary for a person."""
     best, tree, draws = found["map"], found["tree"], found["draws"]
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
-        f"{found['rows']} rows, {len(found['variables'])} variables",
+        f"{_count(found['rows'], 'row')}, {_count(len(found['variables']), 'variable')}",
         "",
         f"MAP CPDAG, log score {best['log_score']:.3f} ({best['score']}, ess {best['ess']:g})",
         *(f"  {a} → {b}" for a, b in best["directed"]),
         *(f"  {a} – {b}" for a, b in best["undirected"]),
         *([] if best["directed"] or best["undirected"] else ["  (no edges)"]),
         "",
-        f"Tree with s = {tree['s']}: {tree['nodes']} nodes, {tree['leaves']} leaves, depth {tree['depth']}",
-        f"  {tree['routes']} routes, {bound}{tree['distinct_cpdags']} distinct CPDAGs",
-        f"  CI tests by order: {', '.join(map(str, tree['ci_tests_by_order']))}",
+        f"Tree with s = {tree['s']}: {_count(tree['nodes'], 'node')}, {tree['leaves']} of them leaves, "
+        f"depth {tree['depth']}",
+        f"  {_count(tree['routes'], 'route')}, {bound}{_count(tree['distinct_cpdags'], 'distinct CPDAG')}",
+        f"  CI tests by order: {', '.join(map(str, tree['ci_tests_by_order'])) or 'none'}",
     ]
     if tree["repaired_leaves"]:
-        lines.append(f"  {tree['repaired_leaves']} leaves had no DAG extension and were repaired")
+        lines.append(f"  leaves without a DAG extension, repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:
-        lines.append(f"  {tree['truncated_leaves']} leaves were cut off by a limit on order or tests")
+        lines.append(f"  leaves cut off by a limit on order or tests: {tree['truncated_leaves']}")
     shown, n = draws["method"], draws["n"]
     lines += [
         "",
         f"Edges in {n} draws ({shown}, temperature {draws['temperature']}; "
-        f"{draws['distinct_cpdags']} distinct CPDAGs)",
+        f"{_count(draws['distinct_cpdags'], 'distinct CPDAG')})",
     ]
     if draws["edges"]:
         width = max(len(row["from"]) + len(row["to"]) for row in draws["edges"]) + 3
-        lines.append(f"  {'edge':<{width}}   any      →      ←      –")
+        heads = "  ".join(f"{head:>6}" for head in ("any", "→", "←", "–"))
+        lines.append(f"  {'edge':<{width}} {heads}")
         for row in draws["edges"]:
             edge = f"{row['from']} · {row['to']}"
-            cells = "  ".join(f"{row[c]:5.0%}" for c in ("share", "forward", "backward", "undirected"))
+            cells = "  ".join(f"{row[c]:6.1%}" for c in ("share", "forward", "backward", "undirected"))
             lines.append(f"  {edge:<{width}} {cells}")
     return "\n".join(lines)
