@@ -8,12 +8,16 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from brai import Dataset
+from brai import CITest, Dataset
 from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG, NoExtensionError
 from brai.kernels import counts, orienting, refining
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
+from brai.rai import Learner
+from brai.sampling import best_route
+from brai.scores import FamilyScores
+from brai.tree import grow
 from conftest import random_dag, random_data
 
 
@@ -222,3 +226,19 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
         adj = dag | dag.T
         orienting.meek(np.ones(d, np.uint8), adj, head)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_odd_data_stays_inside_the_scratch_memory(case):
+    """With the JIT off an index out of bounds is an error; with it on the scores must still add up."""
+    rng = np.random.default_rng(case)
+    rows, d = int(rng.integers(1, 40)), int(rng.integers(1, 6))
+    arities = rng.choice([1, 2, 5, 60, 250], d)
+    seen = np.minimum(arities, rng.choice([1, 3, 250], d))
+    data = Dataset.from_codes(rng.integers(0, seen, (rows, d)), arities=arities.tolist())
+    for name in ("cmi-c1", "bayes-factor"):
+        test = CITest(name, threshold=0.5 if name == "cmi-c1" else None, correction=False)
+        scores = FamilyScores(data)
+        tree = grow(Learner(data, test), scores, 2, np.random.SeedSequence(case))
+        draw = best_route(tree)
+        assert draw.log_score == pytest.approx(scores.total(draw.families), abs=1e-9)
