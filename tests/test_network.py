@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import sys
-import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -398,9 +397,7 @@ def test_random_state() -> None:
     ],
 )
 def test_repository_networks(name: str, nodes: int, edges: int, largest: int) -> None:
-    start = time.perf_counter()
     net = load_network(Path(os.environ["BRAI_DATA"], "networks", f"{name}.bif.gz"))
-    assert time.perf_counter() - start < 2.0
     assert (len(net.names), sum(map(len, net.parents))) == (nodes, edges)
     assert max(map(len, net.states)) == largest
     assert net.sample(1000, random_state=0).codes.shape == (nodes, 1000)
