@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, RAI, CITest, __version__
-from brai.scores import log_predictive
+from brai.scores import families_of, log_predictive
 from mmhc_data import load
 
 PAPER = {
@@ -55,10 +55,7 @@ def cell(make, networks: dict[int, tuple]) -> dict:
     values, scores, edges, tests, start = [], [], [], [], time.process_time()
     for train, test in networks.values():
         model = make().fit(train)
-        families = [
-            (i, tuple(np.flatnonzero(model.dag_.adjacency[:, i]).tolist())) for i in range(train.n_variables)
-        ]
-        values.append(log_predictive(families, train, test).sum())
+        values.append(log_predictive(families_of(model.dag_), train, test).sum())
         scores.append(model.log_score_)
         edges.append(model.dag_.n_edges)
         tests.append(int(model.n_ci_tests_.sum()))

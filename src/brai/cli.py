@@ -154,6 +154,6 @@ def main() -> None:
     except KeyboardInterrupt:
         click.echo("brai: stopped", err=True)
         sys.exit(130)
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, MemoryError) as error:
         click.echo(f"brai: {error}", err=True)
         sys.exit(1)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from brai._jit import announce
 from brai.counting import bdeu_cells, check_positive, full_sample, log_cells, workspace
 from brai.data import Dataset
+from brai.graphs import PDAG
 from brai.kernels.counts import family_values
 
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
@@ -73,9 +74,9 @@ class FamilyScores:
         return [float(v) for v in values]
 
 
-def families_of(parents: Sequence[Sequence[int]]) -> tuple[Family, ...]:
-    """Families of a DAG given as parent lists."""
-    return tuple((child, tuple(sorted(own))) for child, own in enumerate(parents))
+def families_of(dag: PDAG) -> tuple[Family, ...]:
+    """Families of a DAG, in the order of its names."""
+    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(dag.adjacency.T))
 
 
 def log_predictive(
