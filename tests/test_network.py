@@ -1,23 +1,31 @@
-"""Networks: reading BIF and JSON, and forward sampling against the exact distribution."""
+"""Networks: BIF and JSON, forward sampling and log probability against the exact distribution, fitting."""
 
 import contextlib
+import dataclasses
 import gzip
 import importlib.util
 import itertools
 import json
+import math
 import os
 import sys
+from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
+from brai import PDAG, DataError, Dataset
+from brai import network as network_module
 from brai._bif import normalised, parse_bif
 from brai.network import SHIPPED, BifError, Network, load_network
+from conftest import random_dag
 
 # Every form the format knows: quoted names, comments, properties, rows in any order, default, table.
 RAIN = """\
@@ -183,6 +191,191 @@ def test_damaged_bif_raises_nothing_but_bif_error(noise: str, at: int) -> None:
         assert all(np.allclose(cpt.sum(axis=1), 1.0) for cpt in content.cpts)
 
 
+# ---------------------------------------------------------------- writing BIF
+
+
+def reread(net: Network) -> Network:
+    return Network(**parse_bif(net.to_bif())._asdict())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("file", ["net.bif", "net.bif.gz", "NET.BIF.GZ"])
+def test_written_bif_reads_back_exactly(name: str, file: str, tmp_path: Path) -> None:
+    net, path = load_network(name), tmp_path / file
+    net.write_bif(path)
+    assert same(Network.read_bif(path), net)
+    assert Network.read_bif(path).name == name
+    first = path.read_bytes()
+    assert (first[:2] == b"\x1f\x8b") == file.lower().endswith("gz")
+    assert first[:2] != b"\x1f\x8b" or first[4:8] == bytes(4), "a time would make other bytes each time"
+    net.write_bif(str(path))
+    assert path.read_bytes() == first
+    assert os.listdir(tmp_path) == [file]
+
+
+ODD = [
+    "<",
+    ">=5",
+    "0.5-2",
+    "+",
+    "-",
+    ".",
+    "a b",
+    " ",
+    "a/b",
+    "//",
+    "a//b",
+    "/*",
+    "*/",
+    "http://x",
+    "é",
+    "日本",
+    "'",
+]
+ODD += [
+    "table",
+    "default",
+    "property",
+    "type",
+    "network",
+    "variable",
+    "probability",
+    "discrete",
+    "1",
+    "0.5",
+    "nan",
+]
+ODD += [
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    ";",
+    ",",
+    "|",
+    "a,b",
+    "\\",
+    "\t",
+    "\u2028",
+    "\x85",
+    "\ufeff",
+    "🙂",
+    "#",
+    "=",
+    "%",
+]
+words = st.sampled_from(ODD) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters='"\r\n') | st.sampled_from("/* |"), min_size=1
+)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5), st.data())
+@settings(max_examples=200)
+def test_odd_names_and_labels_read_back_exactly(seed: int, d: int, data: st.DataObject) -> None:
+    net = random_network(np.random.default_rng(seed), d)
+    names = data.draw(st.lists(words, min_size=d, max_size=d, unique=True))
+    states = [data.draw(st.lists(words, min_size=len(s), max_size=len(s), unique=True)) for s in net.states]
+    odd = Network(
+        tuple(names), tuple(map(tuple, states)), net.parents, net.cpts, name=data.draw(words | st.just(""))
+    )
+    assert same(reread(odd), odd)
+    assert reread(odd).name == odd.name
+
+
+@given(st.lists(st.floats(0, 1e300, allow_subnormal=True), min_size=1, max_size=5).filter(any))
+@example([5e-324, 1.0])
+@example([0.1] * 10)
+@example([1 + 1e-10, 1e-10])
+def test_every_probability_reads_back_exactly(weights: list[float]) -> None:
+    cpt = np.array([weights]) / max(weights)
+    cpt /= cpt.sum()
+    states = (tuple(f"s{k}" for k in range(len(weights))),)
+    for off in (1, 1 + 1e-10, 1 - 1e-11):  # a network accepts, and mends, what is almost 1
+        net = Network(("a",), states, ((),), (cpt * off,))
+        assert same(reread(net), net)
+        assert same(Network.from_json(net.to_json()), net)
+
+
+def test_bif_is_quoted_only_where_it_must_be() -> None:
+    """Foreign readers know few quotes; rows for variables with parents, a table for roots, as bnlearn has it."""
+    half = np.array([[0.5, 0.5]])
+    states = (("<5", "a/b"), ("a b", "no"))
+    net = Network(("x-1", "y.2"), states, ((), (0,)), (half, np.array([[1e-05, 0.99999], [1, 0]])), name="n")
+    assert net.to_bif().splitlines() == [
+        "network n {",
+        "}",
+        "variable x-1 {",
+        "  type discrete [ 2 ] { <5, a/b };",
+        "}",
+        "variable y.2 {",
+        '  type discrete [ 2 ] { "a b", no };',
+        "}",
+        "probability ( x-1 ) {",
+        "  table 0.5, 0.5;",
+        "}",
+        "probability ( y.2 | x-1 ) {",
+        "  (<5) 1e-05, 0.99999;",
+        "  (a/b) 1.0, 0.0;",
+        "}",
+    ]
+
+
+def test_labels_that_are_not_text_are_spelled_in_bif() -> None:
+    half = np.array([[0.5, 0.5]])
+    net = Network(("a", "b"), ((0, 1), (False, 1.5)), ((), ()), (half, half))
+    assert reread(net).states == (("0", "1"), ("False", "1.5"))
+    with pytest.raises(ValueError, match="states 1 and '1' of 'a' are the same text"):
+        Network(("a",), ((1, "1"),), ((),), (half,)).to_bif()
+
+
+@pytest.mark.parametrize("wrong", ['5"', "a\nb", "\r", "", "\ud800"])
+def test_what_bif_cannot_say_is_refused(wrong: str) -> None:
+    half = np.array([[0.5, 0.5]])
+    for names, labels, name, what in [
+        ((wrong,), ("x", "y"), "", "variable name"),
+        (("a",), ("x", wrong), "", "state of 'a'"),
+        (("a",), ("x", "y"), wrong, "network name"),
+    ]:
+        if name == "" and what == "network name":
+            continue
+        with pytest.raises(ValueError, match=r"cannot be written as BIF.*: rename it") as caught:
+            Network(names, (labels,), ((),), (half,), name=name).to_bif()
+        assert f"the {what} {wrong!r} " in str(caught.value)
+    with pytest.raises(ValueError, match="without variables"):
+        Network((), (), (), ()).to_bif()
+
+
+@pytest.mark.parametrize("failing", ["write_bytes", "replace"])
+def test_a_failed_write_leaves_what_was_there(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "net.bif", Path.write_bytes
+    load_network("asia").write_bif(path)
+    before = path.read_bytes()
+
+    def fail(self: Path, content: bytes) -> None:
+        if failing == "write_bytes":
+            real(self, content[: len(content) // 2])
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, failing, fail)
+    with pytest.raises(OSError, match="no space left"):
+        load_network("cancer").write_bif(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["net.bif"]
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no folder '.*none': make it first"):
+        load_network("asia").write_bif(tmp_path / "none" / "net.bif")
+    with pytest.raises(OSError, match=str(tmp_path.name)):
+        load_network("asia").write_bif(tmp_path)
+    assert os.listdir(tmp_path) == []
+
+
 # ---------------------------------------------------------------- Network, JSON, names
 
 
@@ -223,6 +416,17 @@ def test_json_round_trip_is_exact(seed: int, d: int) -> None:
     back = Network.from_json(net.to_json())
     assert same(net, back)
     assert json.loads(net.to_json()) == net.to_dict() == back.to_dict()
+
+
+def test_labels_of_any_plain_type() -> None:
+    half = np.array([[0.5, 0.5]])
+    net = Network(("a", "b", "c"), ((np.int64(0), 1), (False, True), (0.5, "x")), ((),) * 3, (half,) * 3)
+    for one in (net, Network.from_json(net.to_json()), Network.from_dict(net.to_dict())):
+        assert one.states == ((0, 1), (False, True), (0.5, "x"))
+        assert [type(label) for labels in one.states for label in labels] == [int, int, bool, bool, float, str]
+    assert net.sample(5, random_state=0).states == net.states
+    with pytest.raises(ValueError, match=r"'a'.*nan.*own label"):
+        Network(("a",), ((0, math.nan),), ((),), (half,))
 
 
 def test_json_faults_are_named() -> None:
@@ -376,6 +580,244 @@ def test_random_state() -> None:
         asia.sample(0)
 
 
+# ---------------------------------------------------------------- parameters from data
+
+
+def random_table(rng: np.random.Generator, d: int, n: int) -> Dataset:
+    arities = rng.integers(1, 4, size=d)
+    codes = rng.integers(0, arities, size=(n, d))
+    states = [list(range(10, 10 + r)) if rng.random() < 0.5 else [f"s{k}" for k in range(r)] for r in arities]
+    return Dataset.from_codes(codes, arities=arities.tolist(), names=[f"v{i}" for i in range(d)], states=states)
+
+
+def by_hand(dag: PDAG, data: Dataset, child: str, ess: float) -> list[list[float]]:
+    """The formula, counted row by row, in fractions."""
+    states = dict(zip(data.names, data.states, strict=True))
+    rows = [
+        {name: data.states[i][data.codes[i, r]] for i, name in enumerate(data.names)} for r in range(data.n_rows)
+    ]
+    own = [name for name in dag.names if name in dag.parents(child)]
+    r, q = len(states[child]), math.prod(len(states[p]) for p in own)
+    cpt = []
+    for config in itertools.product(*(states[p] for p in own)):
+        matching = [row[child] for row in rows if tuple(row[p] for p in own) == config]
+        below = len(matching) + Fraction(ess) / q
+        each = [matching.count(label) + Fraction(ess) / (q * r) for label in states[child]]
+        cpt.append([float(n / below) if below else 1 / r for n in each])
+    return cpt
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 5),
+    st.integers(1, 40),
+    st.sampled_from([0, 0.0, 1, 1.0, 0.3, 50.0, np.float32(2.5), 5e-324, 1e308]) | st.floats(0, 100),
+)
+@settings(max_examples=200)
+def test_fit_is_the_posterior_mean(seed: int, d: int, n: int, ess: float) -> None:
+    rng = np.random.default_rng(seed)
+    data = random_table(rng, d, n)
+    names = tuple(data.names[i] for i in rng.permutation(d))  # another order than the columns
+    dag = PDAG(names, random_dag(rng, d, 0.6))
+    net = Network.fit(dag, data, ess=ess, name="mine")
+    assert (net.names, net.name) == (names, "mine")
+    assert net.pdag == dag
+    for i, name in enumerate(names):
+        assert net.states[i] == data.states[data.names.index(name)]
+        np.testing.assert_allclose(net.cpts[i], by_hand(dag, data, name, float(ess)), rtol=1e-12, atol=1e-300)
+    assert same(Network.from_json(net.to_json()), net)
+
+
+def test_maximum_likelihood_and_unseen_configurations() -> None:
+    """ess=0 is the relative frequency; no data, no opinion."""
+    X = {"a": ["x", "x", "x", "y"], "b": [0, 0, 1, 1]}
+    dag = PDAG.from_edges("ab", [("a", "b")])
+    states = {"a": ["x", "y", "z"]}
+    net = Network.fit(dag, Dataset.of(X, states=states), ess=0)
+    np.testing.assert_array_equal(net.cpts[0], [[0.75, 0.25, 0]])
+    np.testing.assert_array_equal(net.cpts[1], [[2 / 3, 1 / 3], [0, 1], [0.5, 0.5]])
+    smooth = Network.fit(dag, Dataset.of(X, states=states))  # ess=1
+    np.testing.assert_allclose(smooth.cpts[0], [[(3 + 1 / 3) / 5, (1 + 1 / 3) / 5, 1 / 15]])
+    np.testing.assert_allclose(smooth.cpts[1][2], [0.5, 0.5])
+
+
+def test_fit_recovers_the_network_it_was_sampled_from() -> None:
+    sachs = load_network("sachs")
+    found = Network.fit(sachs.pdag, sachs.sample(200_000, random_state=0))
+    for name, own, theirs in zip(sachs.names, sachs.parents, found.parents, strict=True):
+        i = sachs.names.index(name)
+        assert set(own) == set(theirs)
+        exact = sachs.marginal([sachs.names[p] for p in (*theirs, i)])
+        np.testing.assert_allclose(found.marginal([sachs.names[p] for p in (*theirs, i)]), exact, atol=0.006)
+
+
+@pytest.mark.parametrize("ess", [-1, -1e-9, math.nan, math.inf, True, False, "1", None, 1j, np.True_])
+def test_ess_is_checked(ess: object) -> None:
+    with pytest.raises(ValueError, match="equivalent sample size, a finite number of 0 or more, got "):
+        Network.fit(PDAG.from_edges("a"), {"a": [0, 1]}, ess=ess)  # type: ignore[arg-type]
+
+
+def test_fit_needs_a_dag_over_the_columns() -> None:
+    X = {"a": [0, 1], "b": [0, 1]}
+    for graph in (
+        PDAG.from_edges("ab", undirected=[("a", "b")]),
+        PDAG.from_edges("abc", [("a", "b"), ("b", "c"), ("c", "a")]),
+    ):
+        with pytest.raises(ValueError, match=r"need a DAG, got <PDAG: .*graph\.to_dag\(\)"):
+            Network.fit(graph, X)
+    with pytest.raises(ValueError, match=r"\['c'\] are in the graph only, \['b'\] in the data only: give"):
+        Network.fit(PDAG.from_edges("ac"), X)
+    with pytest.raises(ValueError, match=r"\[\] are in the graph only, \['b'\] in the data only"):
+        Network.fit(PDAG.from_edges("a"), X)
+    with pytest.raises(DataError, match="'a' has 1 missing value"):
+        Network.fit(PDAG.from_edges("ab"), {**X, "a": [0, None]})
+
+
+def test_a_table_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"p{i}" for i in range(40)]
+    X = Dataset.from_codes(np.zeros((3, 41), int), arities=[2] * 41, names=[*names, "child"])
+    dag = PDAG.from_edges([*names, "child"], [(name, "child") for name in names])
+    with pytest.raises(MemoryError, match=r"'child' given its parents \['p0'.* 2\.2e\+12 cells, .*5e\+07: take"):
+        Network.fit(dag, X)
+    small = PDAG.from_edges("abc", [("a", "c"), ("b", "c")])
+    Y = Dataset.from_codes(np.zeros((3, 3), int), arities=[2, 3, 4], names="abc")
+    monkeypatch.setattr(network_module, "_MAX_CELLS", 24)
+    assert Network.fit(small, Y).cpts[2].size == 24
+    monkeypatch.setattr(network_module, "_MAX_CELLS", 23)
+    with pytest.raises(MemoryError, match="24 cells"):
+        Network.fit(small, Y)
+
+
+# ---------------------------------------------------------------- log probability
+
+
+@given(st.integers(0, 2**32), st.integers(1, 5))
+@settings(max_examples=60)
+def test_log_prob_is_the_log_of_the_joint_and_adds_up_to_one(seed: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = random_network(rng, d)
+    table = joint(net)
+    rows = [[net.states[i][code] for i, code in enumerate(codes)] for codes in table]
+    found = net.log_prob(rows)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, np.log(list(table.values())), rtol=1e-12, atol=1e-12)
+    assert np.exp(found).sum() == pytest.approx(1, abs=1e-12)
+    frame = pd.DataFrame(rows, columns=net.names)[[net.names[i] for i in rng.permutation(d)]]
+    np.testing.assert_array_equal(net.log_prob(frame), found)
+
+
+def test_log_prob_of_what_cannot_happen() -> None:
+    asia = load_network("asia")
+    row = {name: ["no"] for name in asia.names}
+    assert asia.log_prob({**row, "lung": ["yes"]}).tolist() == [-math.inf]  # either = no
+    assert -5 < asia.log_prob(row)[0] < 0
+
+
+def test_log_prob_of_numbers_where_labels_are_text() -> None:
+    half = np.array([[0.25, 0.75]])
+    net = Network(("a", "b"), (("0", "1"), ("False", "True")), ((), ()), (half, half))
+    expected = np.log([0.25 * 0.75, 0.75 * 0.25])
+    for X in (
+        {"b": [True, False], "a": [0, 1]},
+        {"b": ["True", "False"], "a": [0.0, 1.0]},
+        pl.DataFrame({"a": [0, 1], "b": [True, False]}),
+        np.array([[0, True], [1, False]], dtype=object),
+        Dataset.of({"a": [0, 1], "b": [True, False]}),
+    ):
+        np.testing.assert_allclose(net.log_prob(X), expected)
+
+
+# ---------------------------------------------------------------- Dataset.conforming
+
+LIKE = Dataset.of({"a": ["x", "y", "x"], "n": [3, 1, 2]}, states={"a": ["y", "x", "w"]})
+
+
+def test_conforming_takes_names_states_and_order_of_the_other(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("n,a\n2,x\n1.0,y\n")
+    X = {"n": [2, 1], "a": ["x", "y"]}
+    for table in (
+        X,
+        pd.DataFrame(X, index=[5, 5]),
+        pl.LazyFrame(X),
+        pd.DataFrame({"n": pd.Categorical([2, 1], categories=[7, 2, 1]), "a": X["a"]}),
+        Dataset.of(X),
+        Dataset.of(X, states={"n": [9, 2, 1]}),
+        [["x", 2], ["y", 1]],
+        (("x", 2.0), ("y", 1.0)),
+        np.array([["x", 2], ["y", 1]], dtype=object),
+        path,
+        str(path),
+    ):
+        data = Dataset.conforming(table, LIKE)
+        assert (data.names, data.states) == (LIKE.names, LIKE.states)
+        np.testing.assert_array_equal(data.codes, [[1, 0], [1, 0]])
+    assert Dataset.conforming(LIKE, LIKE) is LIKE
+    again = Dataset.of({"a": ["y"], "n": [2]}, states={"a": LIKE.states[0], "n": LIKE.states[1]})
+    assert Dataset.conforming(again, LIKE) is again
+    numbered = Dataset.of(pd.DataFrame([["x", 1], ["y", 2]]))  # names "0" and "1"
+    assert Dataset.conforming(pd.DataFrame({1: [2], 0: ["x"]}), numbered).codes.tolist() == [[0], [1]]
+    turned = LIKE.select(["n", "a"])
+    np.testing.assert_array_equal(Dataset.conforming(turned, LIKE).codes, LIKE.codes)
+
+
+def test_conforming_matches_text_that_spells_a_value(tmp_path: Path) -> None:
+    like = Dataset.of({"a": ["0", "1", "1.5", "(0, 1]", "True", "nan"]})
+    values = [0, 1.0, 1.5, "1", np.int64(1), pd.Interval(0, 1), True]
+    found = Dataset.conforming({"a": values}, like)
+    assert [like.states[0][code] for code in found.codes[0]] == ["0", "1", "1.5", "1", "1", "(0, 1]", "True"]
+    cut = pd.DataFrame({"a": pd.cut([0.5], [0, 1, 2])})
+    assert like.states[0][Dataset.conforming(cut, like).codes[0, 0]] == "(0, 1]"
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n0\n")
+    assert [like.states[0][code] for code in Dataset.conforming(path, like).codes[0]] == ["1", "0"]
+    mixed = Dataset.of({"a": [1]}, states={"a": ["1", 1]})
+    assert Dataset.conforming({"a": [1, "1"]}, mixed).codes.tolist() == [[1, 0]], (
+        "equal comes before spelled alike"
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "what"),
+    [
+        ({"a": ["x"]}, r"lacks \['n'\], its columns are \['a'\]: give a column"),
+        ({"A": ["x"], "N": [1]}, r"lacks \['a', 'n'\], its columns are \['A', 'N'\]"),
+        ({"a": ["x"], "n": [1], "z": [0], "b": [0]}, r"extra columns \['z', 'b'\], .*\['a', 'n'\]: drop"),
+        (np.zeros((2, 3), int), r"3 columns without names for the 2 variables \['a', 'n'\]: give one each"),
+        ([["x"]], r"1 column without names for the 2 variables"),
+        (
+            {"a": ["x", "x", "q", "q"], "n": [1, 1, 1, 1]},
+            r"^column 'a' holds 'q' in row 3, which is not among its states \['y', 'x', 'w'\]: "
+            r"fit with states= that include it, or drop those rows$",
+        ),
+        (Dataset.of({"a": ["x"], "n": [9]}), r"'n' holds 9 in row 1, .*\[1, 2, 3\]: fit with"),
+        ({"a": ["x"], "n": ["1"]}, r"'n' holds '1' in row 1, .*\[1, 2, 3\]"),
+        ({"a": ["x", None], "n": [1, 1]}, "'a' has 1 missing value, the first in row 2: drop"),
+        ({"a": ["x", "x"], "n": [1, math.nan]}, "'n' has 1 missing value, the first in row 2"),
+        ({"a": ["x", "x"], "n": [1]}, "'n' has 1 row where column 'a' has 2"),
+        (pd.DataFrame([["x", "x", 1]], columns=["a", "a", "n"]), "'a'.*rename or drop"),
+        (np.zeros((0, 2), int), "no rows"),
+    ],
+)
+def test_conforming_names_what_does_not_fit(X: object, what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        Dataset.conforming(X, LIKE)
+
+
+def test_missing_is_missing_even_where_a_label_spells_it() -> None:
+    like = Dataset.of({"a": ["nan", "None"]})
+    for value in (math.nan, None):
+        with pytest.raises(DataError, match="1 missing value, the first in row 1"):
+            Dataset.conforming({"a": [value]}, like)
+
+
+def test_long_lists_are_cut() -> None:
+    like = Dataset.from_codes(np.zeros((1, 500), int))
+    with pytest.raises(DataError) as caught:
+        Dataset.conforming({"b": [0]}, like)
+    assert len(str(caught.value)) < 250
+
+
 # ---------------------------------------------------------------- real files, where they are at hand
 
 
@@ -409,3 +851,17 @@ def test_repository_networks(name: str, nodes: int, edges: int, largest: int) ->
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_equals_repository(name: str) -> None:
     assert same(load_network(name), load_network(Path(os.environ["BRAI_DATA"], "networks", f"{name}.bif.gz")))
+
+
+@pytest.mark.skipif(
+    "BRAI_DATA" not in os.environ, reason="set BRAI_DATA to the folder that holds networks/*.bif.gz"
+)
+def test_repository_networks_are_written_and_read_back_exactly(tmp_path: Path) -> None:
+    paths = sorted(Path(os.environ["BRAI_DATA"], "networks").glob("*.bif.gz"))
+    assert paths
+    for path in paths:
+        net = Network.read_bif(path)
+        net.write_bif(tmp_path / path.name)
+        again = Network.read_bif(tmp_path / path.name)
+        assert same(again, net), path.name
+        assert same(dataclasses.replace(net), net), "the constructor changes nothing that was read"

@@ -1,4 +1,4 @@
-"""Reading the Bayesian Interchange Format (BIF 0.15) of discrete networks.
+"""Reading and writing the Bayesian Interchange Format (BIF 0.15) of discrete networks.
 
 A file is a sequence of blocks: one ``network``, a ``variable`` block with the states of each variable and a
 ``probability`` block with its distribution given its parents, in three forms:
@@ -10,16 +10,22 @@ A file is a sequence of blocks: one ``network``, a ``variable`` block with the s
 Commas and ``|`` are white space. We are stricter than the format's description in one thing: text between
 blocks must be a comment, so that a misspelt keyword is an error instead of a missing block.
 
+Files are written as those of the bnlearn repository are: a row for each configuration, a table where there are no
+parents. Names and labels are quoted only if they hold what would end a word; other readers know few quotes.
+
 Reference: G. Hulten and P. Domingos, The Interchange Format for Bayesian Networks, VFML appendix, 2003
 (after F. Cozman's proposal of 1996).
 """
 
 import gzip
+import itertools
 import math
 import re
+import secrets
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +37,7 @@ Families = dict[str, tuple[list[str], Floats]]
 _COMMENT = re.compile(r'"[^"]*"|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)  # quoted text and http:// stay
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];]|[^\s,|{}()\[\];"]+|"')
 _PUNCTUATION = frozenset('{}()[];"')
+_WORD = re.compile(r'(?!.*/[/*])[^\s,|{}()\[\];"]+')  # what needs no quotes
 
 
 class BifError(ValueError):
@@ -42,7 +49,7 @@ class BifContent(NamedTuple):
 
     name: str
     names: tuple[str, ...]
-    states: tuple[tuple[str, ...], ...]
+    states: tuple[tuple[Any, ...], ...]
     parents: tuple[tuple[int, ...], ...]
     cpts: tuple[Floats, ...]
 
@@ -72,6 +79,60 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise BifError(f"{path}, line {line}: not UTF-8 text ({error.reason}); save it as UTF-8") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file, gzip-compressed if it is named .gz; it is there in whole or not at all."""
+    content = text.encode("utf-8")
+    if path.suffix.lower() == ".gz":
+        content = gzip.compress(content, mtime=0)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(path.parent)!r}: make it first")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def format_bif(content: BifContent) -> str:
+    """BIF text that `parse_bif` turns into the same content; labels may be of any type and become their str()."""
+    if not content.names:
+        raise ValueError("a network without variables cannot be written as BIF")
+    title = _word(content.name, "network name") if content.name else '""'
+    names = [_word(name, "variable name") for name in content.names]
+    states = [_words(name, labels) for name, labels in zip(content.names, content.states, strict=True)]
+    lines = [f"network {title} {{", "}"]
+    for name, labels in zip(names, states, strict=True):
+        lines += [f"variable {name} {{", f"  type discrete [ {len(labels)} ] {{ {', '.join(labels)} }};", "}"]
+    for name, parents, cpt in zip(names, content.parents, content.cpts, strict=True):
+        given = " | " + ", ".join(names[p] for p in parents) if parents else ""
+        lines.append(f"probability ( {name}{given} ) {{")
+        for config, row in zip(itertools.product(*(states[p] for p in parents)), cpt.tolist(), strict=True):
+            case = f"({', '.join(config)})" if parents else "table"
+            lines.append(f"  {case} {', '.join(map(repr, row))};")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def _words(name: str, labels: Sequence[Any]) -> list[str]:
+    seen: dict[str, Any] = {}
+    for label in labels:
+        if (text := str(label)) in seen:
+            both = f"{seen[text]!r} and {label!r}"
+            raise ValueError(f"the states {both} of {name!r} are the same text in BIF: rename one")
+        seen[text] = label
+    return [_word(text, f"state of {name!r}") for text in seen]
+
+
+def _word(text: str, what: str) -> str:
+    if not text or re.search('["\r\n\ud800-\udfff]', text):
+        raise ValueError(
+            f"the {what} {text!r} cannot be written as BIF, where text is not empty and holds no '\"', line break "
+            "or lone surrogate: rename it"
+        )
+    return text if _WORD.fullmatch(text) else f'"{text}"'
 
 
 class _Tokens:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 MAX_STATES = 65_536  # what uint16 codes can tell apart
 IDENTIFIER_ROWS = 20  # a column of more rows than this, all different and undeclared, is an identifier
+UNDECLARED = "add it to states= or drop those rows"  # what to do about a value that is none of the states
 
 Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, a sequence or a Factor
 
@@ -209,8 +210,13 @@ def _wrong_type(name: str, kind: Any) -> DataError:
 # ---- Factor → states and codes ----
 
 
-def encode(name: str, column: Factor, states: Sequence[Any] | None) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Return labels and codes of a column, with these states if any, else with the values seen."""
+def encode(
+    name: str, column: Factor, states: Sequence[Any] | None, cure: str = UNDECLARED
+) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """Return labels and codes of a column, with these states if any, else with the values seen.
+
+    `cure` is what to do about a value that is none of the states.
+    """
     times = np.bincount(column.inverse, minlength=len(column.values))
     known = _known_texts(column, states)
     seen: list[int] = np.flatnonzero(times).tolist()
@@ -226,9 +232,10 @@ def encode(name: str, column: Factor, states: Sequence[Any] | None) -> tuple[tup
     for i, value in values.items():
         found = known.get(i, code.get(value))
         if found is None:
+            row = int((column.inverse == i).argmax()) + 1
             raise DataError(
-                f"column {name!r} holds {value!r}, which is not among its declared states "
-                f"{reprlib.repr(list(states))}: add it to states= or drop those rows"
+                f"column {name!r} holds {value!r} in row {row}, which is not among its states "
+                f"{reprlib.repr(list(states))}: {cure}"
             )
         lookup[i] = found
     return labels, lookup[column.inverse]
@@ -251,6 +258,22 @@ def _known_texts(column: Factor, states: Sequence[Any] | None) -> dict[int, int]
         return {}
     spelled = {str(label): code for code, label in enumerate(states)}
     return {i: spelled[cell] for i, cell in enumerate(column.text) if cell in spelled}
+
+
+def as_label(value: Any, labels: Container[Any]) -> Any:
+    """Return the label that a value stands for: itself, else the text that spells it ("0" for 0 and 0.0).
+
+    A value that stands for none of the labels, or is missing, is returned as it is.
+    """
+    if value in labels or isinstance(value, str) or _is_missing(value):
+        return value
+    return next((text for text in (str(value), str(_whole(value))) if text in labels), value)
+
+
+def respelled(column: Factor, states: Sequence[Any]) -> Factor:
+    """Return the column with its values replaced by the labels that they stand for."""
+    labels = dict.fromkeys(states)
+    return Factor([as_label(value, labels) for value in column.values], column.inverse, text=column.text)
 
 
 def _sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:

@@ -28,12 +28,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brai._columns import (
+    UNDECLARED,
     Columns,
     DataError,
     Factor,
@@ -45,11 +46,24 @@ from brai._columns import (
     encode,
     factor,
     matrix,
+    respelled,
 )
 
 __all__ = ["DataError", "Dataset"]
 
 States = Mapping[str, Sequence[Any]]
+
+
+class Variables(Protocol):
+    """Anything with named variables and their states: a Dataset, a Network."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+
+    @property
+    def states(self) -> tuple[tuple[Any, ...], ...]:
+        """Labels of each variable in code order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,11 +100,40 @@ class Dataset:
         `states` declares the labels of the columns it names, in code order; `names` renames the columns (an
         array or a list of rows starts with x0, x1, …). A lazy frame is collected. X itself is never changed.
         """
-        if isinstance(X, Dataset):
-            return X if states is None and names is None else cls._of_columns(_own_columns(X), states, names)
-        if isinstance(X, str | os.PathLike):
-            return cls._of_columns(_file_columns(X, None), states, names)
-        return cls._of_columns(columns_of(X), states, names)
+        if isinstance(X, Dataset) and states is None and names is None:
+            return X
+        return cls._of_columns(_columns_of_any(X), states, names)
+
+    @classmethod
+    def conforming(cls, X: Any, like: Variables) -> Dataset:
+        """Return X over exactly the variables of `like` (a Dataset, a Network), in their order, with their states.
+
+        Columns are matched by name, in any order; those of an array or a list of rows by position. Where a
+        state is text, a number or a bool stands for the state that spells it: 0 for "0", True for "True".
+
+        >>> train = Dataset.of({"rain": ["no", "yes", "no"], "wet": ["0", "1", "1"]})
+        >>> Dataset.conforming({"wet": [1, 0], "rain": ["no", "no"]}, train).codes
+        array([[0, 0],
+               [1, 0]], dtype=uint8)
+        """
+        if isinstance(X, Dataset) and (X.names, X.states) == (like.names, like.states):
+            return X
+        own, columns = _columns_of_any(X)
+        if isinstance(X, list | tuple | np.ndarray):
+            if len(columns) != len(like.names):
+                raise DataError(
+                    f"the data has {count(len(columns), 'column')} without names for the {len(like.names)} "
+                    f"variables {reprlib.repr(list(like.names))}: give one each in this order, or name the columns"
+                )
+        else:
+            columns = _matched(check_names(own), columns, like.names)
+        declared = dict(zip(like.names, like.states, strict=True))
+        found = [
+            respelled(factor(name, column), declared[name])
+            for name, column in zip(like.names, columns, strict=True)
+        ]
+        cure = "fit with states= that include it, or drop those rows"
+        return cls._of_columns((list(like.names), found), declared, None, cure)
 
     @classmethod
     def from_file(
@@ -144,7 +187,9 @@ class Dataset:
         return cls(table.T, names, tuple(labels))
 
     @classmethod
-    def _of_columns(cls, table: Columns, states: States | None, names: Iterable[str] | None) -> Dataset:
+    def _of_columns(
+        cls, table: Columns, states: States | None, names: Iterable[str] | None, cure: str = UNDECLARED
+    ) -> Dataset:
         own, columns = table
         names = check_names(own if names is None else names)
         if len(names) != len(columns):
@@ -159,7 +204,7 @@ class Dataset:
                     f"column {name!r} has {count(found.inverse.size, 'row')} where column {names[0]!r} has "
                     f"{codes[0].size}: give columns of equal length"
                 )
-            own_labels, own_codes = encode(name, found, declared.get(name, found.declared))
+            own_labels, own_codes = encode(name, found, declared.get(name, found.declared), cure)
             codes.append(own_codes.astype(np.uint16))
             labels.append(own_labels)
         return cls(np.stack(codes), names, tuple(labels))
@@ -205,6 +250,28 @@ class Dataset:
         low, high = int(self.arities.min()), int(self.arities.max())
         states = count(low, "state") if low == high else f"{low}–{high} states"
         return f"Dataset({count(self.n_rows, 'row')}, {count(self.n_variables, 'variable')}, {states})"
+
+
+def _columns_of_any(X: Any) -> Columns:
+    if isinstance(X, Dataset):
+        return _own_columns(X)
+    return _file_columns(X, None) if isinstance(X, str | os.PathLike) else columns_of(X)
+
+
+def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
+    """Return the columns in the order of the names wanted, which must be all there are."""
+    at = {name: i for i, name in enumerate(names)}
+    if missing := [name for name in wanted if name not in at]:
+        raise DataError(
+            f"the data lacks {reprlib.repr(missing)}, its columns are {reprlib.repr(list(names))}: "
+            "give a column of that name for each variable"
+        )
+    if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
+        raise DataError(
+            f"the data has the extra columns {reprlib.repr(extra)}, the variables are "
+            f"{reprlib.repr(list(wanted))}: drop all others"
+        )
+    return [columns[at[name]] for name in wanted]
 
 
 def _own_columns(data: Dataset) -> Columns:

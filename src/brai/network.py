@@ -6,6 +6,11 @@
 
 Five small networks from the literature come with the package, in a JSON format of our own
 (`Network.to_dict`); larger ones are read from BIF files, for instance those of an installed pgmpy.
+A DAG and data give a network too (`Network.fit`), and a network gives exact distributions of its variables, also
+under interventions (`Network.marginal`).
+
+>>> asia.marginal("lung", do={"smoke": "yes"}).tolist()
+[0.1, 0.9]
 """
 
 import graphlib
@@ -14,23 +19,28 @@ import importlib.util
 import json
 import math
 import os
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brai._bif import BifError, normalised, parse_bif, read_text
+from brai._bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
+from brai._columns import as_label, check_labels
 from brai.data import Dataset
 from brai.graphs import PDAG
+from brai.inference import joint
+from brai.randomness import RandomState, generator
 
-__all__ = ["SHIPPED", "BifError", "Network", "RandomState", "load_network"]
+__all__ = ["SHIPPED", "BifError", "Network", "load_network"]
 
 SHIPPED = ("asia", "cancer", "earthquake", "sachs", "survey")
-RandomState = int | np.random.SeedSequence | np.random.Generator | None
 _FORMAT, _VERSION = "brai-network", 1
+_MAX_CELLS = 5 * 10**7  # of one CPT that is learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +48,14 @@ class Network:
     """A DAG with its parameters.
 
     `parents[i]` holds the indices of the parents of variable i. `cpts[i]` has a row for each configuration of
-    these parents and a column for each state of i; rows sum to 1. Configurations are numbered in mixed radix,
+    these parents and a column for each state of i; rows sum to 1. `states[i]` holds the labels of these states,
+    which are text, numbers or bools. Configurations are numbered in mixed radix,
     the first parent slowest: row = (code of parent 1) · r₂ + (code of parent 2) for two parents.
     The arrays are read-only. `name` and `citation` say where the network comes from, if that is known.
     """
 
     names: tuple[str, ...]
-    states: tuple[tuple[str, ...], ...]
+    states: tuple[tuple[Any, ...], ...]
     parents: tuple[tuple[int, ...], ...]
     cpts: tuple[NDArray[np.float64], ...]
     name: str = ""
@@ -63,18 +74,21 @@ class Network:
                 raise ValueError(f"states of {name!r} must be one or more distinct labels, got {states}")
             if len(set(own)) != len(own) or not all(0 <= p < d for p in own):
                 raise ValueError(f"parents of {name!r} must be distinct indices below {d}, got {own}")
+        labels = tuple(check_labels(name, own) for name, own in zip(self.names, self.states, strict=True))
+        object.__setattr__(self, "states", labels)
         object.__setattr__(self, "cpts", tuple(self._checked_cpt(i) for i in range(d)))
         self._order()
 
     def _checked_cpt(self, i: int) -> NDArray[np.float64]:
-        cpt = np.array(self.cpts[i], dtype=np.float64, order="C")
+        cpt = np.asarray(self.cpts[i], dtype=np.float64)
         shape = (math.prod(len(self.states[p]) for p in self.parents[i]), len(self.states[i]))
         if cpt.shape != shape:
             raise ValueError(f"CPT of {self.names[i]!r} has shape {cpt.shape}, its family needs {shape}")
         if not ((cpt >= 0).all() and np.allclose(cpt.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
             raise ValueError(f"CPT of {self.names[i]!r} has a row that is not a distribution (sum 1, none < 0)")
-        cpt.flags.writeable = False
-        return cpt
+        own = np.array(normalised(cpt), order="C")  # own copy; normalised again when read, it stays the same
+        own.flags.writeable = False
+        return own
 
     def _order(self) -> tuple[int, ...]:
         """Variables in an order in which parents come before their children."""
@@ -89,6 +103,82 @@ class Network:
         """The DAG."""
         return PDAG.from_parents(self.names, self.parents)
 
+    @classmethod
+    def fit(cls, dag: PDAG, X: Any, *, ess: float = 1.0, name: str = "") -> Self:
+        """The network of a DAG with parameters learned from X (`Dataset.of`), variables in the order of the DAG.
+
+        Parameters are posterior means under the Dirichlet prior of BDeu with equivalent sample size `ess`:
+        θ_ijk = (N_ijk + ess / (q r)) / (N_ij + ess / q), for r states and q configurations of the parents.
+        `ess=0` is maximum likelihood. A configuration that was never seen gets a uniform row, with any `ess`.
+        """
+        if isinstance(ess, bool) or not isinstance(ess, Real) or not 0 <= ess < math.inf:
+            raise ValueError(f"ess is the equivalent sample size, a finite number of 0 or more, got {ess!r}")
+        if not dag.is_dag():
+            raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
+        data = Dataset.of(X)
+        if set(data.names) != set(dag.names):
+            lone = [[name for name in a.names if name not in b.names] for a, b in ((dag, data), (data, dag))]
+            raise ValueError(
+                f"variables {reprlib.repr(lone[0])} are in the graph only, {reprlib.repr(lone[1])} in the data "
+                "only: give data and graph over the same names"
+            )
+        data = data.select(dag.names)
+        parents = tuple(tuple(np.flatnonzero(own).tolist()) for own in dag.adjacency.T)
+        cpts = tuple(_posterior_mean(data, i, own, float(ess)) for i, own in enumerate(parents))
+        return cls(data.names, data.states, parents, cpts, name=name)
+
+    def log_prob(self, X: Any) -> NDArray[np.float64]:
+        """Log probability (natural) of each row of X, -inf if it cannot occur; see `Dataset.conforming`."""
+        data = Dataset.conforming(X, self)
+        out = np.zeros(data.n_rows)
+        with np.errstate(divide="ignore"):
+            for codes, parents, cpt in zip(data.codes, self.parents, self.cpts, strict=True):
+                out += np.log(cpt[_configurations(data.codes, parents, self.states), codes])
+        return out
+
+    def marginal(
+        self,
+        variables: str | Sequence[str],
+        *,
+        do: Mapping[str, Any] | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> NDArray[np.float64]:
+        """Exact distribution of one variable, or joint one of several: an axis for each, in the order asked.
+
+        `do={name: label}` is an intervention: the variable has this state whatever its parents are. `given`
+        conditions on what is then seen. Raises MemoryError if the network is too dense for it; the algorithm
+        is in `brai.inference`.
+        """
+        wanted = (variables,) if isinstance(variables, str) else tuple(variables)
+        if not wanted or len(set(wanted)) < len(wanted):
+            raise ValueError(f"give one or more variables, each once, got {wanted}")
+        query = [self._at(name) for name in wanted]
+        fixed = {what: self._codes(what, setting or {}) for what, setting in (("do", do), ("given", given))}
+        table = joint(self.names, self.parents, self.cpts, query, **fixed)
+        total = table.sum()
+        if not total > 0:
+            under = f" under do={dict(do)!r}" if do else ""
+            raise ValueError(f"given={dict(given or {})!r} has probability 0{under}: leave some of it out")
+        table /= total
+        return table
+
+    def _at(self, name: str) -> int:
+        if name not in self.names:
+            raise ValueError(f"there is no variable {name!r}: choose among {reprlib.repr(list(self.names))}")
+        return self.names.index(name)
+
+    def _codes(self, what: str, setting: Mapping[str, Any]) -> dict[int, int]:
+        if not isinstance(setting, Mapping):
+            raise ValueError(f"{what} is {setting!r}: give a dict of variable → label")
+        codes = {}
+        for name, given in setting.items():
+            states = self.states[i := self._at(name)]
+            if (label := as_label(given, states)) not in states:
+                known = reprlib.repr(list(states))
+                raise ValueError(f"{what}: {name!r} has no state {given!r}, choose among {known}")
+            codes[i] = states.index(label)
+        return codes
+
     def sample(self, n: int, random_state: RandomState = None) -> Dataset:
         """Draw `n` independent rows by forward sampling; states that were not drawn stay declared.
 
@@ -96,14 +186,11 @@ class Network:
         """
         if n < 1:
             raise ValueError(f"n is the number of rows and must be 1 or more, got {n}")
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         largest = max((len(states) for states in self.states), default=1) - 1
         codes = np.zeros((len(self.names), n), dtype=np.min_scalar_type(largest))
         for i in self._order():
-            row = np.zeros(n, dtype=np.intp)
-            for p in self.parents[i]:
-                row *= len(self.states[p])
-                row += codes[p]
+            row = _configurations(codes, self.parents[i], self.states)
             below = np.cumsum(self.cpts[i], axis=1)
             below /= below[:, -1:]  # exactly 1 from the last possible state on, so none beyond is drawn
             u = rng.random(n)
@@ -120,6 +207,14 @@ class Network:
             return cls(content.names, content.states, content.parents, content.cpts, name=content.name)
         except ValueError as error:
             raise BifError(f"{path}: {error}") from None
+
+    def to_bif(self) -> str:
+        """BIF 0.15 text that reads back exactly, but for the citation and labels that are not text (1 is "1")."""
+        return format_bif(BifContent(self.name, self.names, self.states, self.parents, self.cpts))
+
+    def write_bif(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_bif` to a file, compressed if it is named .gz; a file of this name is replaced at the end."""
+        write_text(Path(path), self.to_bif())
 
     def to_dict(self) -> dict[str, Any]:
         """The network as plain JSON types; CPT rows in the order of `cpts`, parents by name."""
@@ -171,6 +266,33 @@ class Network:
     def from_json(cls, text: str) -> Self:
         """The network of a text that `to_json` wrote."""
         return cls.from_dict(json.loads(text))
+
+
+def _configurations(
+    codes: NDArray[Any], parents: Sequence[int], states: Sequence[Sequence[Any]]
+) -> NDArray[np.intp]:
+    """For each row of the data (codes[variable, row]) the row of the CPT, by the states of the parents."""
+    row = np.zeros(codes.shape[1], dtype=np.intp)
+    for p in parents:
+        row *= len(states[p])
+        row += codes[p]
+    return row
+
+
+def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: float) -> NDArray[np.float64]:
+    r, q = len(data.states[child]), math.prod(len(data.states[p]) for p in parents)
+    if q * r > _MAX_CELLS:
+        own = reprlib.repr([data.names[p] for p in parents])
+        raise MemoryError(
+            f"the table of {data.names[child]!r} given its parents {own} would have {q * r:.2g} cells, more than "
+            f"{_MAX_CELLS:.0e}: take parents away or merge states"
+        )
+    cell = _configurations(data.codes, parents, data.states) * r + data.codes[child]
+    counts = np.bincount(cell, minlength=q * r).reshape(q, r)
+    seen = counts.sum(axis=1, keepdims=True)
+    cpt = np.full((q, r), 1 / r)
+    np.divide(counts + ess / (q * r), seen + ess / q, out=cpt, where=seen > 0)
+    return cpt
 
 
 def _layout(content: Mapping[str, Any]) -> str:

@@ -1,0 +1,32 @@
+"""Seeds: the same one gives the same result."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+
+RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
+
+
+def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
+    """Seed of a run: None (fresh), an integer, a SeedSequence, a Generator or a RandomState (both advanced)."""
+    match random_state:
+        case None:
+            return np.random.SeedSequence()
+        case np.random.SeedSequence():
+            return random_state
+        case np.random.Generator():
+            return np.random.SeedSequence(random_state.integers(0, 2**32, 4).tolist())
+        case np.random.RandomState():
+            return np.random.SeedSequence(random_state.randint(0, 2**31, 4).tolist())
+        case int() | np.integer() if random_state >= 0:
+            return np.random.SeedSequence(int(random_state))
+    raise ValueError(f"random_state is {random_state!r}: give None, an integer from 0 on, or a generator")
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Random numbers from this seed; a Generator is used itself."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
