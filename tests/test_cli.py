@@ -19,8 +19,9 @@ SCHEMA = {
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
              "ci_tests_by_order": list},
-    "draws": {"n": int, "temperature": float | str, "method": str, "distinct_cpdags": int, "edges": list},
+    "posterior": {"k": int, "cpdags": int, "n_effective": float, "prior": str, "edges": list},
 }  # fmt: skip
+DRAWN = {"draws": int, "temperature": float | str, "method": str}
 
 
 def matches(value, schema) -> bool:
@@ -45,20 +46,36 @@ def run(*arguments: str):
 def test_learn_as_text(table):
     result = run("learn", table, "--seed", 1)
     assert result.exit_code == 0
-    for words in ("400 rows, 5 variables", "MAP CPDAG, log score", "routes", "distinct CPDAGs", "200 draws"):
+    for words in (
+        "400 rows, 5 variables",
+        "MAP CPDAG, log score",
+        "routes",
+        "distinct CPDAGs",
+        "strength",
+    ):
         assert words in result.stdout
 
 
 @pytest.mark.parametrize("options", [[], ["--paper"], ["-s", "2", "--ci-test", "g2", "--score", "bic"]])
 def test_learn_as_json(table, options):
-    result = run("learn", table, "--json", "--draws", 50, "--temperature", "inf", *options)
-    found = json.loads(result.stdout)
+    found = json.loads(run("learn", table, "--json", "--prior", "classes", "-k", 7, *options).stdout)
     assert matches(found, SCHEMA)
     assert found["brai"] == __version__
-    assert found["draws"]["method"] == ("paper" if "--paper" in options else "exact")
-    for row in found["draws"]["edges"]:
-        assert row["share"] == pytest.approx(row["forward"] + row["backward"] + row["undirected"])
-        assert 0 < row["share"] <= 1
+    assert found["posterior"]["k"] == 7
+    assert found["posterior"]["prior"] == "classes"
+    assert found["posterior"]["cpdags"] <= 7
+    for row in found["posterior"]["edges"]:
+        assert row.keys() == {"from", "to", "strength", "direction"}
+        assert 0 < row["strength"] <= 1
+        assert 0.5 <= row["direction"] + 1e-9 <= 1 + 2e-9
+
+
+@pytest.mark.parametrize(("options", "method"), [([], "exact"), (["--paper"], "paper")])
+def test_posterior_from_draws(table, options, method):
+    result = run("learn", table, "--json", "--draws", 50, "--temperature", "inf", *options)
+    found = json.loads(result.stdout)["posterior"]
+    assert {k: found[k] for k in DRAWN} == {"draws": 50, "temperature": "inf", "method": method}
+    assert "50 draws" in run("learn", table, "--draws", 50, *options).stdout
 
 
 def test_same_seed_same_words(table):
@@ -68,7 +85,7 @@ def test_same_seed_same_words(table):
 def test_demo():
     result = run("demo", "--rows", 300)
     assert result.exit_code == 0
-    for words in ("Asia network", "either", "MAP CPDAG", "Edges in 200 draws"):
+    for words in ("Asia network", "either", "MAP CPDAG", "Edge probabilities"):
         assert words in result.stdout
     assert matches(json.loads(run("demo", "--json").stdout), SCHEMA)
 

@@ -13,7 +13,8 @@ from scipy.special import gammaln
 from brai import Dataset
 from brai.adjacency import markov_equivalent
 from brai.graphs import PDAG
-from brai.scores import FamilyScores, families_of, log_predictive
+from brai.predictive import log_predictive
+from brai.scores import FamilyScores, families_of
 from conftest import random_data
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "scores.json").read_text())

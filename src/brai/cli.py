@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -44,18 +45,32 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--paper", is_flag=True, help="The published algorithm: its test, no polish, its way to draw."
             ),
             click.option(
+                "-k",
+                "k",
+                type=click.IntRange(1),
+                default=100,
+                show_default=True,
+                help="Best CPDAGs of the tree that make up the posterior.",
+            ),
+            click.option(
                 "--draws",
                 type=click.IntRange(1),
-                default=200,
-                show_default=True,
-                help="CPDAGs to draw from the tree.",
+                default=None,
+                help="Make up the posterior from so many draws of the tree instead.",
             ),
             click.option(
                 "--temperature",
                 type=click.FloatRange(0),
                 default=1.0,
                 show_default=True,
-                help="0 gives the MAP, inf draws uniformly.",
+                help="Of the draws: 0 gives the MAP, inf draws uniformly.",
+            ),
+            click.option(
+                "--prior",
+                type=click.Choice(["dags", "classes"]),
+                default="dags",
+                show_default=True,
+                help="Uniform prior on what.",
             ),
             click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
@@ -71,8 +86,10 @@ def _learn(
     *,
     as_json: bool,
     quiet: bool,
-    draws: int,
+    k: int,
+    draws: int | None,
     temperature: float,
+    prior: Any,
     seed: int,
     paper: bool,
     s: int,
@@ -83,6 +100,7 @@ def _learn(
     import numpy as np
 
     from brai.estimators import BRAI
+    from brai.progress import status
     from brai.summary import as_text, summary
 
     if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
@@ -98,12 +116,16 @@ def _learn(
         **settings,
     )
     model.fit(data)
-    found = summary(
-        model,
-        data.n_rows,
-        model.sample(draws, temperature, random_state=np.random.SeedSequence([seed, 1])),
-        temperature,
-    )
+    source: dict[str, Any] = {"k": k}
+    with status(bool(model.verbose), "weighing graphs"):
+        if draws is None:
+            posterior = model.posterior(k, prior=prior)
+        else:
+            drawing = np.random.SeedSequence([seed, 1])
+            posterior = model.posterior(draws=draws, temperature=temperature, prior=prior, random_state=drawing)
+            shown = temperature if math.isfinite(temperature) else "inf"  # JSON has no infinity
+            source = {"draws": draws, "temperature": shown, "method": model.draw}
+        found = summary(model, data.n_rows, posterior, source)
     known = {"brai": __version__, "seed": seed, **found}
     click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(found))
 

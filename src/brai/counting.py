@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brai.data import Dataset
-from brai.kernels.counts import Cells, Sample, Work
+from brai.kernels.counts import Cells, Sample, Work, extend
 
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
@@ -68,3 +70,14 @@ def workspace(data: Dataset, depth: int) -> Work:
         np.zeros(2 * rows + 64 + r, np.int32),
         np.zeros((depth, rows), np.int32),
     )
+
+
+def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]:
+    """A label for the joint state of these variables in each row: rows have the same one if all states agree."""
+    work = workspace(data, 2)
+    labels, other = work.labels
+    n = 1
+    for v in variables:
+        n = extend(labels, n, data.codes[v], int(data.arities[v]), other, work.scratch)
+        labels, other = other, labels
+    return np.asarray(labels)

@@ -13,11 +13,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from brai.causal import Effect, causal_effect
+from brai.consensus import Consensus, consensus, table
 from brai.data import Dataset
 from brai.graphs import PDAG
 from brai.independence import CITest, Oracle
+from brai.network import Network
+from brai.posterior import Floats, Posterior, Prior
+from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
 from brai.progress import tree_progress
 from brai.rai import Learner, rai
+from brai.randomness import generator, seed_sequence
 from brai.sampling import (
     Count,
     Draw,
@@ -29,7 +35,7 @@ from brai.sampling import (
     sample_routes,
     to_dag,
 )
-from brai.scores import FamilyScores
+from brai.scores import FamilyScores, families_of
 from brai.tree import GGT, grow
 
 MAX_TESTS = 100_000_000
@@ -37,22 +43,6 @@ MAX_TESTS = 100_000_000
 
 class BudgetWarning(UserWarning):
     """Part of the graph was left at a low order because max_tests was reached."""
-
-
-def seed_sequence(random_state: Any) -> np.random.SeedSequence:
-    """Seed of a run: None (fresh), an integer, a SeedSequence, a Generator or a RandomState."""
-    match random_state:
-        case None:
-            return np.random.SeedSequence()
-        case np.random.SeedSequence():
-            return random_state
-        case np.random.Generator():
-            return np.random.SeedSequence(random_state.integers(0, 2**32, 4).tolist())
-        case np.random.RandomState():
-            return np.random.SeedSequence(random_state.randint(0, 2**31, 4).tolist())
-        case int() | np.integer() if random_state >= 0:
-            return np.random.SeedSequence(int(random_state))
-    raise ValueError(f"random_state is {random_state!r}: give None, an integer from 0 on, or a generator")
 
 
 class _StructureLearner(BaseEstimator):  # type: ignore[misc]
@@ -63,6 +53,7 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
     ess: float
     max_order: int | None
     max_tests: int | None
+    _known_posterior: Posterior | None
 
     def _start(self, X: Any) -> tuple[Dataset, Learner, FamilyScores]:
         data = Dataset.of(X)
@@ -85,10 +76,86 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
         self.dag_, self.cpdag_ = dag, dag.to_cpdag()
+        self._train, self._known_posterior = data, None
         self.log_score_ = draw.log_score
         self.n_ci_tests_ = np.trim_zeros(learner.tally.ci_tests, "b").copy()
         self.n_features_in_ = data.n_variables
         self.feature_names_in_ = np.array(data.names, dtype=object)
+
+    # --- answers; see brai.posterior, brai.predictive, brai.consensus, brai.causal ---
+
+    def posterior(self) -> Posterior:
+        """The graphs found, with their probabilities: here one CPDAG."""
+        check_is_fitted(self)
+        return Posterior.from_scores([(self.cpdag_, self.log_score_)])
+
+    def _posterior(self) -> Posterior:
+        """The posterior with its default settings, made once."""
+        check_is_fitted(self)
+        if self._known_posterior is None:
+            self._known_posterior = self.posterior()
+        return self._known_posterior
+
+    def edge_probabilities(self) -> Floats:
+        """P(i → j | data), (d, d), in the order of feature_names_in_."""
+        return self._posterior().edge_probabilities()
+
+    def adjacency_probabilities(self) -> Floats:
+        """P(i and j are adjacent | data)."""
+        return self._posterior().adjacency_probabilities()
+
+    def markov_blanket_probabilities(self) -> Floats:
+        """P(i is in the Markov blanket of j | data)."""
+        return self._posterior().markov_blanket_probabilities()
+
+    def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
+        """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
+        return self._posterior().path_probabilities(n_dags, random_state)
+
+    def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
+        """Rows from, to, strength, direction; see `brai.consensus.table`."""
+        posterior = self._posterior()
+        return table(posterior.names, posterior.edge_probabilities(), threshold, both)
+
+    def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
+        """The graph of the edges that have at least this probability; see `brai.consensus`."""
+        posterior = self._posterior()
+        return consensus(posterior.names, posterior.edge_probabilities(), threshold, direction)
+
+    def score_samples(self, X: Any, average: bool = True) -> Floats:
+        """Log predictive probability of each row: averaged over the posterior, or of the best graph alone.
+
+        X has the variables of the training data, in any order, and no states that it did not declare.
+        """
+        check_is_fitted(self)
+        test = Dataset.conforming(X, self._train)
+        if average:
+            return averaged_log_predictive(self._posterior(), self._train, test, self.ess)
+        names = sorted(self._train.names)  # so that the order of columns changes no sum
+        dag = self.dag_.reorder(names)
+        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
+
+    def score(self, X: Any, y: Any = None, average: bool = True) -> float:
+        """Mean of `score_samples`; y is ignored."""
+        return float(self.score_samples(X, average).mean())
+
+    def log_predictive(self, X: Any) -> float:
+        """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
+        check_is_fitted(self)
+        test = Dataset.conforming(X, self._train)
+        return joint_log_predictive(self._posterior(), self._train, test, self.ess)
+
+    def network(self, ess: float | None = None) -> Network:
+        """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
+        likelihood), by default the one learned with.
+        """
+        check_is_fitted(self)
+        return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
+
+    def causal_effect(self, cause: str, outcome: str, **options: Any) -> Effect:
+        """P(outcome | do(cause)) averaged over the posterior; options: `brai.causal.causal_effect`."""
+        posterior = self._posterior()
+        return causal_effect(posterior, self._train, cause, outcome, **{"ess": self.ess, **options})
 
 
 class RAI(_StructureLearner):
@@ -209,7 +276,7 @@ class BRAI(_StructureLearner):
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
         """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
         check_is_fitted(self)
-        rng = np.random.Generator(np.random.PCG64(seed_sequence(random_state)))
+        rng = generator(random_state)
         classes: dict[Draw, PDAG] = {}
         drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
         for one in drawn:
@@ -230,6 +297,25 @@ class BRAI(_StructureLearner):
         check_is_fitted(self)
         rows = distribution(self.tree_, temperature, limit)
         return [(self._class(cpdag), score, probability) for cpdag, score, probability in rows]
+
+    def posterior(
+        self,
+        k: int = 100,
+        *,
+        draws: int | None = None,
+        temperature: float = 1.0,
+        prior: Prior = "dags",
+        random_state: Any = 0,
+    ) -> Posterior:
+        """Graphs of the tree with their probabilities: the k best distinct CPDAGs, weighed by their scores (the
+        paper's); or, if ``draws`` is given, so many draws at this temperature, weighed by how often each came.
+
+        ``prior`` is uniform on "dags" (the paper's) or on "classes".
+        """
+        check_is_fitted(self)
+        if draws is None:
+            return Posterior.from_scores(self.k_best(k), prior)
+        return Posterior.from_draws(self.sample(draws, temperature, random_state), prior)
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""

@@ -32,3 +32,15 @@ def tree_progress(show: bool, title: str = "growing the tree") -> Iterator[Progr
         yield update
     if not console.is_terminal:  # a log gets one line instead of a moving bar
         console.print(f"{said}: done")
+
+
+@contextmanager
+def status(show: bool, text: str) -> Iterator[None]:
+    """A sign of life for a step of a few seconds whose length is not known."""
+    if not show:
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield

@@ -62,11 +62,8 @@ class FamilyScores:
 
     def _compute(self, families: list[Family]) -> list[float]:
         announce(family_values, self.data.codes.dtype)
-        children = np.array([child for child, _ in families], np.int64)
-        parents = np.array([p for _, own in families for p in own], np.int64)
-        starts = np.cumsum([0, *(len(own) for _, own in families)])
         self.n_computed += len(families)
-        values = family_values(self._sample, self._cells, self._work, children, parents, starts)
+        values = family_values(self._sample, self._cells, self._work, *family_arrays(families))
         if self.score == "bic":
             r = self.data.arities
             free = [(r[child] - 1) * float(np.prod(r[list(own)], dtype=float)) for child, own in families]
@@ -79,28 +76,8 @@ def families_of(dag: PDAG) -> tuple[Family, ...]:
     return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(dag.adjacency.T))
 
 
-def log_predictive(
-    families: Iterable[Family], train: Dataset, test: Dataset, ess: float = 1.0
-) -> NDArray[np.float64]:
-    """Log probability of each row of ``test`` under a DAG whose parameters are learned from ``train``.
-
-    Parameters are Dirichlet posterior means, (N_ijk + ess / (q r)) / (N_ij + ess / q), as BDeu implies.
-    """
-    if train.names != test.names or train.states != test.states:
-        raise ValueError("train and test differ in variables or states: build both with the same states=")
-    n = train.n_rows
-    codes = np.concatenate([train.codes, test.codes], axis=1).astype(np.int64)
-    out = np.zeros(test.n_rows)
-    for child, parents in families:
-        r, q = int(train.arities[child]), 1.0
-        config = np.zeros(codes.shape[1], np.int64)
-        for p in parents:
-            pair = config * int(train.arities[p]) + codes[p]
-            config = np.unique(pair, return_inverse=True)[1]
-            q *= float(train.arities[p])
-        counts = np.zeros((config.max() + 1, r))
-        np.add.at(counts, (config[:n], codes[child, :n]), 1.0)
-        held_out = config[n:]
-        share = (counts[held_out, codes[child, n:]] + ess / (q * r)) / (counts.sum(axis=1)[held_out] + ess / q)
-        out += np.log(share)
-    return out
+def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Families as kernels take them: children, all parents in a row, and where those of each family start."""
+    children = np.array([child for child, _ in families], np.int64)
+    parents = np.array([p for _, own in families for p in own], np.int64)
+    return children, parents, np.cumsum([0, *(len(own) for _, own in families)], dtype=np.int64)

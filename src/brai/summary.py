@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from typing import Any
 
+from brai.consensus import TIE, table
 from brai.estimators import BRAI
-from brai.graphs import PDAG
+from brai.posterior import Posterior
+
+_SHOWN = 0.01  # edges below this probability are only counted in text
 
 
-def edge_shares(draws: list[tuple[PDAG, float]]) -> list[dict[str, Any]]:
-    """How often each edge appears in the draws: in any form, and directed either way or undirected."""
-    graphs = Counter(cpdag for cpdag, _ in draws)
-    shares: dict[tuple[str, str], dict[str, int]] = {}
-    for cpdag, n in graphs.items():
-        kinds = [(edge, "forward", "backward") for edge in cpdag.directed_edges()]
-        kinds += [(edge, "undirected", "undirected") for edge in cpdag.undirected_edges()]
-        position = {name: i for i, name in enumerate(cpdag.names)}
-        for (a, b), as_is, turned in kinds:
-            first = position[a] < position[b]
-            row = shares.setdefault((a, b) if first else (b, a), Counter())
-            row[as_is if first else turned] += n
-    total = len(draws)
-    rows = [
-        {
-            "from": a,
-            "to": b,
-            "share": sum(row.values()) / total,
-            "forward": row["forward"] / total,
-            "backward": row["backward"] / total,
-            "undirected": row["undirected"] / total,
-        }
-        for (a, b), row in shares.items()
-    ]
-    return sorted(rows, key=lambda row: (-row["share"], row["from"], row["to"]))
-
-
-def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperature: float) -> dict[str, Any]:
-    """Everything the commands report, as plain values."""
+def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, Any]) -> dict[str, Any]:
+    """Everything the commands report, as plain values; ``source`` says what the posterior was made from."""
     tree, distinct = model.tree_, model.n_distinct()
     return {
         "rows": n_rows,
@@ -62,12 +36,12 @@ def summary(model: BRAI, n_rows: int, draws: list[tuple[PDAG, float]], temperatu
             "truncated_leaves": tree.n_truncated,
             "ci_tests_by_order": tree.n_ci_tests.tolist(),
         },
-        "draws": {
-            "n": len(draws),
-            "temperature": temperature if math.isfinite(temperature) else "inf",  # JSON has no infinity
-            "method": model.draw,
-            "distinct_cpdags": len({cpdag for cpdag, _ in draws}),
-            "edges": edge_shares(draws),
+        "posterior": {
+            **source,
+            "cpdags": len(posterior),
+            "n_effective": posterior.n_effective,
+            "prior": posterior.prior,
+            "edges": table(posterior.names, posterior.edge_probabilities()),
         },
     }
 
@@ -78,7 +52,7 @@ def _count(n: int, thing: str) -> str:
 
 def as_text(found: dict[str, Any]) -> str:
     """The summary for a person."""
-    best, tree, draws = found["map"], found["tree"], found["draws"]
+    best, tree = found["map"], found["tree"]
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
         f"{_count(found['rows'], 'row')}, {_count(len(found['variables']), 'variable')}",
@@ -97,18 +71,27 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(f"  leaves without a DAG extension, repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:
         lines.append(f"  leaves cut off by a limit on order or tests: {tree['truncated_leaves']}")
-    shown, n = draws["method"], draws["n"]
-    lines += [
-        "",
-        f"Edges in {n} draws ({shown}, temperature {draws['temperature']}; "
-        f"{_count(draws['distinct_cpdags'], 'distinct CPDAG')})",
+    return "\n".join([*lines, "", *_edge_lines(found["posterior"])])
+
+
+def _edge_lines(posterior: dict[str, Any]) -> list[str]:
+    if "draws" in posterior:
+        source = f"{posterior['draws']} draws ({posterior['method']}, temperature {posterior['temperature']}), "
+    else:
+        source = "the best "
+    lines = [
+        f"Edge probabilities from {source}{_count(posterior['cpdags'], 'CPDAG')} of the tree",
+        f"  as uncertain as {posterior['n_effective']:.1f} equally probable ones; "
+        f"uniform prior on {posterior['prior']}",
     ]
-    if draws["edges"]:
-        width = max(len(row["from"]) + len(row["to"]) for row in draws["edges"]) + 3
-        heads = "  ".join(f"{head:>6}" for head in ("any", "→", "←", "–"))
-        lines.append(f"  {'edge':<{width}} {heads}")
-        for row in draws["edges"]:
-            edge = f"{row['from']} · {row['to']}"
-            cells = "  ".join(f"{row[c]:6.1%}" for c in ("share", "forward", "backward", "undirected"))
-            lines.append(f"  {edge:<{width}} {cells}")
-    return "\n".join(lines)
+    rows = [row for row in posterior["edges"] if row["strength"] >= _SHOWN]
+    if rows:
+        width = max(len(row["from"]) + len(row["to"]) for row in rows) + 3
+        lines.append(f"  {'edge':<{width}}  strength  direction")
+    for row in rows:
+        sign = "→" if row["direction"] > 0.5 + TIE else "–"
+        edge = f"{row['from']} {sign} {row['to']}"
+        lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}")
+    if more := len(posterior["edges"]) - len(rows):
+        lines.append(f"  and {_count(more, 'edge')} below {_SHOWN:.0%}")
+    return lines

@@ -3,6 +3,7 @@
 - `counts`: contingency tables, the statistic of a conditional-independence (CI) test, the score of a family
 - `refining`: the CI tests of IncreaseResolution
 - `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
+- `predicting`: predictive probabilities of families
 
 Conventions: ``codes`` is variable-major (d, M); ``weights`` counts how often each of the M rows occurs; graphs
 are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is indexed 0..k-1, and

@@ -1,0 +1,302 @@
+"""The posterior over structures as a weighted set of CPDAGs, and what they say together (section 4.2).
+
+P(f | D) = Σ_G f(G) P(G | D) over the DAGs of all CPDAGs of the set; the paper takes the k best of the tree.
+All DAGs of a class have the same score, so the posterior of a class is
+
+- size · exp(score) under a uniform prior on DAGs (``prior="dags"``, the paper's),
+- exp(score) under a uniform prior on classes (``prior="classes"``),
+
+both scaled to sum to 1 over the set: what lies outside the set is taken to be impossible.
+
+Probabilities of edges, adjacencies and Markov blankets are exact. Paths and features of your own are
+looked up in DAGs: all of a class where it is small, else uniform draws from it; then a standard error comes with
+them. It is that of drawing DAGs from the classes; nothing is said about CPDAGs that are not in the set.
+
+Matrices are in the order of ``names``, "row to column". Inside, variables are sorted by name, so the order of
+columns changes no draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.adjacency import array, bits
+from brai.equivalence import EquivalenceClass, Masks, TooManyPartsError
+from brai.graphs import PDAG
+from brai.randomness import RandomState, generator
+from brai.scores import Family
+
+Prior: TypeAlias = Literal["dags", "classes"]
+Floats: TypeAlias = NDArray[np.float64]
+Scored: TypeAlias = tuple[PDAG, float]
+
+Distinct: TypeAlias = dict[PDAG, tuple[int, float]]  # how often, and the log score
+
+_POWER = {"dags": 1, "classes": 0}  # of the size of a class in its prior
+SMALL = 8  # a class of so few DAGs is always enumerated
+
+
+class Estimate(NamedTuple):
+    """A probability, or a matrix of them, from ``n_dags`` DAGs; ``exact`` if no DAG was drawn at random."""
+
+    value: Any
+    standard_error: Any
+    n_dags: int
+    exact: bool
+
+
+class Share(NamedTuple):
+    """The DAGs of one class to look at: all of them, or ``n`` drawn."""
+
+    weight: float
+    members: EquivalenceClass
+    n: int
+    drawn: bool
+
+    def orders(self, rng: np.random.Generator) -> Iterator[list[int]]:
+        """The DAGs, each by its topological order."""
+        return (self.members.draw(rng) for _ in range(self.n)) if self.drawn else self.members.orders()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """Distinct CPDAGs with probabilities that sum to 1, most probable first; see the ways to make one below.
+
+    ``log_scores`` may be NaN where a sampler gave none.
+    """
+
+    cpdags: tuple[PDAG, ...]
+    probabilities: Floats
+    log_scores: Floats
+    prior: Prior
+
+    @classmethod
+    def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags") -> Posterior:
+        """Weigh distinct graphs by their log scores: k best CPDAGs, those of an exact search, or your own."""
+        found = _distinct(scored)
+        if wrong := [score for _, score in found.values() if not math.isfinite(score)]:
+            raise ValueError(f"a log score is {wrong[0]}: give finite log scores")
+        power = _POWER[_checked("prior", prior)]
+        return cls._of(found, [score + power * _log_size(c) for c, (_, score) in found.items()], prior)
+
+    @classmethod
+    def from_draws(
+        cls, draws: Iterable[PDAG | Scored], prior: Prior = "dags", drawn: Prior = "classes"
+    ) -> Posterior:
+        """Weigh graphs by how often a sampler drew them.
+
+        ``drawn`` is the prior that the sampler itself has: "classes" if it draws CPDAGs by their scores, "dags"
+        if it draws DAGs by their scores. Where it differs from ``prior``, the sizes of the classes make up for it.
+        """
+        found = _distinct(one if isinstance(one, tuple) else (one, math.nan) for one in draws)
+        power = _POWER[_checked("prior", prior)] - _POWER[_checked("drawn", drawn)]
+        return cls._of(found, [math.log(n) + power * _log_size(c) for c, (n, _) in found.items()], prior)
+
+    @classmethod
+    def _of(cls, found: Distinct, logs: list[float], prior: Prior) -> Posterior:
+        if not found:
+            raise ValueError("there is no graph: give at least one")
+        weights = np.exp(np.array(logs) - max(logs))
+        rank = np.argsort(-weights, kind="stable")
+        cpdags, scores = list(found), np.array([score for _, score in found.values()])
+        return cls(tuple(cpdags[i] for i in rank), (weights / math.fsum(weights))[rank], scores[rank], prior)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables."""
+        return self.cpdags[0].names
+
+    @property
+    def n_effective(self) -> float:
+        """Number of equally probable CPDAGs that would be as uncertain: 1 / Σ P²."""
+        return float(1 / np.square(self.probabilities).sum())
+
+    @cached_property
+    def class_sizes(self) -> tuple[int, ...]:
+        """Number of DAGs of each CPDAG."""
+        return tuple(members.size for members in self._classes)
+
+    def __len__(self) -> int:
+        return len(self.cpdags)
+
+    def __repr__(self) -> str:
+        return (
+            f"Posterior({len(self)} CPDAGs of {len(self.names)} variables, as uncertain as "
+            f"{self.n_effective:.1f} equally probable ones; uniform prior on {self.prior})"
+        )
+
+    @cached_property
+    def _sorted_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.names))
+
+    @cached_property
+    def _classes(self) -> tuple[EquivalenceClass, ...]:
+        return tuple(EquivalenceClass(cpdag.reorder(self._sorted_names)) for cpdag in self.cpdags)
+
+    def _outward(self, matrix: Floats) -> Floats:
+        """A matrix over sorted names, in the order of names."""
+        rank = [self._sorted_names.index(name) for name in self.names]
+        return matrix[np.ix_(rank, rank)]
+
+    def families(self) -> tuple[tuple[str, ...], list[tuple[Family, ...]]]:
+        """Variables sorted by name, and the families over them of one DAG of each CPDAG."""
+        graphs = [members.parents(members.first()) for members in self._classes]
+        return self._sorted_names, [tuple((i, tuple(bits(p))) for i, p in enumerate(own)) for own in graphs]
+
+    # --- features without DAGs --------------------------------------------------------------------
+
+    def adjacency_probabilities(self) -> Floats:
+        """P(i and j are adjacent), exactly."""
+        return self._weighted(lambda cpdag: cpdag.skeleton())
+
+    def markov_blanket_probabilities(self) -> Floats:
+        """P(i is in the Markov blanket of j), exactly: the same in all DAGs of a class."""
+        return self._weighted(lambda cpdag: cpdag.moral())
+
+    def _weighted(self, feature: Callable[[PDAG], NDArray[np.bool_]]) -> Floats:
+        total = np.zeros((len(self.names),) * 2)
+        for cpdag, probability in zip(self.cpdags, self.probabilities, strict=True):
+            total[feature(cpdag)] += probability
+        return np.minimum(total, 1.0)
+
+    # --- features of DAGs -------------------------------------------------------------------------
+
+    def edge_probabilities(self) -> Floats:
+        """P(i → j); see `edges`."""
+        return np.asarray(self.edges().value)
+
+    def path_probabilities(self, n_dags: int | None = None, random_state: RandomState = 0) -> Floats:
+        """P(there is a directed path from i to j); see `paths`."""
+        return np.asarray(self.paths(n_dags, random_state).value)
+
+    def edges(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
+        """P(i → j): exact, except where a class is too entangled for that and DAGs are drawn as for paths."""
+        total = np.zeros((len(self.names),) * 2)
+        try:
+            for weight, members in zip(self.probabilities, self._classes, strict=True):
+                total += weight * members.edge_probabilities()
+        except TooManyPartsError:
+            return self._look(
+                EquivalenceClass.parents,
+                lambda m: (m.certain_parents(), m.possible_parents()),
+                n_dags,
+                random_state,
+            )
+        return Estimate(self._outward(np.minimum(total, 1.0)), np.zeros_like(total), 0, True)
+
+    def paths(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
+        """P(there is a directed path from i to j), "i causes j" if the DAG is causal.
+
+        ``n_dags`` is the number of DAGs to look at in all, shared out to the classes by their probability; by
+        default as many as take a second or two. A class with no more DAGs than its share is enumerated.
+        """
+        return self._look(
+            EquivalenceClass.ancestors,
+            lambda m: (m.certain_ancestors(), m.possible_ancestors()),
+            n_dags,
+            random_state,
+        )
+
+    def probability(
+        self, feature: Callable[[PDAG], Any], n_dags: int | None = None, random_state: RandomState = 0
+    ) -> Estimate:
+        """P(feature) for any function of a DAG that returns True or False; of numbers, the expectation.
+
+        >>> from brai import PDAG
+        >>> chain = PDAG.from_edges("abc", undirected=[("a", "b"), ("b", "c")])
+        >>> Posterior.from_scores([(chain, 0.0)]).probability(lambda dag: not dag.parents("b")).value  # 1 of 3
+        0.3333333333333333
+        """
+        mean, variance, n = 0.0, 0.0, 0
+        shares, rng = self.shares(n_dags), generator(random_state)
+        for share in shares:
+            dags = (share.members.to_dag(order).reorder(self.names) for order in share.orders(rng))
+            values = np.array([float(feature(dag)) for dag in dags])
+            mean += share.weight * float(values.mean())
+            if share.drawn:
+                is_binary = bool(np.isin(values, (0.0, 1.0)).all())
+                own = _variance(values.mean(), share.n) if is_binary else values.var(ddof=1) / share.n
+                variance += share.weight**2 * float(own)
+            n += share.n
+        return Estimate(mean, math.sqrt(variance), n, not any(share.drawn for share in shares))
+
+    def shares(self, n_dags: int | None = None) -> list[Share]:
+        """Which DAGs to look at when there may be ``n_dags``: of each class all, or a number in proportion."""
+        budget = max(1000, 1_000_000 // len(self.names)) if n_dags is None else n_dags
+        if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+            raise ValueError(f"n_dags is {n_dags!r}: give a whole number from 1 on, or None")
+        complete = sum(self.class_sizes) <= budget
+        found = []
+        for weight, members in zip(self.probabilities, self._classes, strict=True):
+            n = max(2, math.ceil(budget * weight))
+            drawn = not complete and members.size > max(n, SMALL)
+            found.append(Share(float(weight), members, n if drawn else members.size, drawn))
+        return found
+
+    def _look(
+        self,
+        relation: Callable[[EquivalenceClass, Sequence[int]], Masks],
+        bounds: Callable[[EquivalenceClass], tuple[Masks, Masks]],
+        n_dags: int | None,
+        random_state: RandomState,
+    ) -> Estimate:
+        """Probabilities of a relation, given per node as the set of those that have it to the node.
+
+        ``bounds`` says who has it in every DAG of the class, and who at most: there no draw is needed.
+        """
+        d = len(self.names)
+        mean, variance, n = np.zeros((d, d)), np.zeros((d, d)), 0
+        shares, rng = self.shares(n_dags), generator(random_state)
+        for share in shares:
+            times = np.zeros((d, d), np.int64)
+            for order in share.orders(rng):
+                times += array(relation(share.members, order))
+            frequency = times / share.n
+            mean += share.weight * frequency
+            if share.drawn:
+                always, ever = (array(own).view(bool) for own in bounds(share.members))
+                variance += np.where(always | ~ever, 0.0, share.weight**2 * _variance(frequency, share.n))
+            n += share.n
+        value, error = (self._outward(m.T) for m in (np.minimum(mean, 1.0), np.sqrt(variance)))
+        return Estimate(value, error, n, not any(share.drawn for share in shares))
+
+
+def _variance(frequency: Any, n: int) -> Any:
+    """Variance of a frequency of n draws; two successes and failures are added, as Agresti & Coull (1998) do,
+    so that 0 of n and n of n are not taken for certain.
+    """
+    share = (frequency * n + 2) / (n + 4)
+    return share * (1 - share) / (n + 4)
+
+
+def _log_size(cpdag: PDAG) -> float:
+    return math.log(EquivalenceClass(cpdag).size)
+
+
+def _checked(name: str, prior: Prior) -> Prior:
+    if prior not in _POWER:
+        raise ValueError(f"{name} is {prior!r}: choose 'dags' or 'classes'")
+    return prior
+
+
+def _distinct(graphs: Iterable[Scored]) -> Distinct:
+    """The CPDAGs of the graphs, how often each one occurs and its first score; nodes as in the first graph."""
+    completed: dict[PDAG, PDAG] = {}
+    found: Distinct = {}
+    names: tuple[str, ...] | None = None
+    for graph, score in graphs:
+        if not isinstance(graph, PDAG):
+            raise TypeError(f"a graph is of type {type(graph).__name__}: give PDAGs")
+        names = names or graph.names
+        if graph not in completed:
+            completed[graph] = (graph if graph.names == names else graph.reorder(names)).to_cpdag()
+        times, first = found.get(completed[graph], (0, float(score)))
+        found[completed[graph]] = (times + 1, first)
+    return found
