@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from brai import BRAI, RAI, CITest, Dataset, load_network
-from brai.estimators import seed_sequence
+from brai.randomness import seed_sequence
 from brai.sampling import TooManyError
 from brai.scores import FamilyScores, families_of
 from conftest import random_data

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brai.independence import Oracle as Oracle
     from brai.network import Network as Network
     from brai.network import load_network as load_network
+    from brai.posterior import Posterior as Posterior
 
 _HOME = {
     "BRAI": "estimators",
@@ -33,6 +34,7 @@ _HOME = {
     "Network": "network",
     "Oracle": "independence",
     "PDAG": "graphs",
+    "Posterior": "posterior",
     "RAI": "estimators",
     "load_network": "network",
 }

@@ -42,6 +42,8 @@ class Adjusted(NamedTuple):
 def adjusted(data: Dataset, x: int, y: int, parents: Sequence[int], weights: Floats, ess: float = 1.0) -> Adjusted:
     """Adjust for the parents of x; the effect is Σ weights[x, y] P(y | do(x))."""
     ess = check_positive("ess", ess)
+    if x == y or {x, y} & set(parents):
+        raise ValueError(f"x = {x}, y = {y} and parents {tuple(parents)} overlap: they are distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
     q, total = float(np.prod(data.arities[list(parents)], dtype=float)), data.n_rows + ess
     table, effect, support = _Sums((r_x, r_y)), _Sums(()), np.zeros(r_x)

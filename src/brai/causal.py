@@ -6,7 +6,9 @@ variables (`brai.adjustment`). In a DAG without a directed path from x to y the 
 P(y | do(x)) = P(y); nothing is estimated there that is known.
 
 Two kinds of uncertainty are told apart: how much graphs differ (``spread``), and how well the data determine the
-answer within a graph (``parameter_sd``). That no common cause is missing from the data remains an assumption.
+answer within a graph (``parameter_sd``). Like any posterior the latter trusts its prior: with a small ess a cell
+in which a handful of rows all agree is taken to be nearly certain. That no common cause is missing from the data
+remains an assumption.
 
 References: Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention effects from
 observational data", Annals of Statistics 37. Pensar, Talvitie, Hyttinen & Koivisto 2020, "A Bayesian approach for
@@ -113,7 +115,7 @@ def causal_effect(
     x, y = (_place(names, name) for name in (cause, outcome))
     if x == y:
         raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
-    change = (data.states[x][0], data.states[x][-1]) if change is None else (change[0], change[1])
+    change = (data.states[x][0], data.states[x][-1]) if change is None else change
     weights = _weights(data, x, y, change, values)
     shares, rng = posterior.shares(n_dags), generator(random_state)
     counts = [_count(share, x, y, rng) for share in shares]
@@ -185,15 +187,19 @@ class _Average:
 def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float] | None) -> Floats:
     """Coefficients of the effect in P(y | do(x))."""
     known = data.states[y]
+    if not (isinstance(change, tuple) and len(change) == 2):
+        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
     if values is None:
         numbers = all(isinstance(label, int | float) for label in known)
         values = {label: label if numbers else i for i, label in enumerate(known)}
+    elif not isinstance(values, Mapping):
+        raise ValueError(f"values is {values!r}: give a dict of state of {data.names[y]!r} → number")
     outcome = np.zeros(len(known))
     for label, value in values.items():
-        outcome[_place(known, label, f"state of {data.names[y]!r}")] = value
+        outcome[_place(known, label, f"{data.names[y]!r} has no state")] = value
     weights = np.zeros((len(data.states[x]), len(known)))
     for state, sign in zip(change, (-1, 1), strict=True):
-        weights[_place(data.states[x], state, f"state of {data.names[x]!r}")] += sign * outcome
+        weights[_place(data.states[x], state, f"{data.names[x]!r} has no state")] += sign * outcome
     return weights
 
 
@@ -223,7 +229,7 @@ def _reaches(parents: Sequence[int], x: int, y: int) -> bool:
     return bool(edge)
 
 
-def _place(known: Sequence[Any], wanted: Any, what: str = "variable") -> int:
+def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
     if wanted not in known:
-        raise DataError(f"there is no {what} {wanted!r}: choose among {list(known)}")
+        raise DataError(f"{problem} {wanted!r}: choose among {list(known)}")
     return known.index(wanted)

@@ -66,6 +66,11 @@ def table(
     ``edges[i, j]`` is P(i → j). A pair is listed in its more probable direction, strongest first; with ``both``
     in either direction, as bnlearn does. pandas.DataFrame(rows) makes it a frame.
     """
+    edges = np.asarray(edges, np.float64)
+    if edges.shape != (len(names), len(names)):
+        raise ValueError(f"edges has shape {edges.shape}: give P(i → j) for {len(names)} × {len(names)} variables")
+    if not ((edges >= 0) & (edges <= 1 + TIE)).all():
+        raise ValueError("edges holds values that are no probabilities: give numbers from 0 to 1")
     strength = np.minimum(edges + edges.T, 1.0)
     rows: list[Row] = []
     for i, j in np.argwhere(np.triu((strength > TIE) & (strength >= threshold - TIE), 1)):

@@ -175,7 +175,7 @@ def _directions(graph: Chordal, limit: int) -> NDArray[np.float64]:
         if graph in known:
             return known[graph]
         if len(known) >= limit:
-            raise TooManyPartsError
+            raise TooManyPartsError(f"a component has more than {limit} parts: look at draws, or raise the limit")
         edges = array(graph).view(bool)
         found = np.zeros(edges.shape)
         own = branches(graph)

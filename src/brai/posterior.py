@@ -80,9 +80,7 @@ class Posterior:
     @classmethod
     def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags") -> Posterior:
         """Weigh distinct graphs by their log scores: k best CPDAGs, those of an exact search, or your own."""
-        found = _distinct(scored)
-        if wrong := [score for _, score in found.values() if not math.isfinite(score)]:
-            raise ValueError(f"a log score is {wrong[0]}: give finite log scores")
+        found = _distinct(_checked_scores(scored))
         power = _POWER[_checked("prior", prior)]
         return cls._of(found, [score + power * _log_size(c) for c, (_, score) in found.items()], prior)
 
@@ -194,7 +192,7 @@ class Posterior:
     def paths(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
         """P(there is a directed path from i to j), "i causes j" if the DAG is causal.
 
-        ``n_dags`` is the number of DAGs to look at in all, shared out to the classes by their probability; by
+        ``n_dags`` is about how many DAGs to look at in all, shared out to the classes by their probability; by
         default as many as take a second or two. A class with no more DAGs than its share is enumerated.
         """
         return self._look(
@@ -207,7 +205,9 @@ class Posterior:
     def probability(
         self, feature: Callable[[PDAG], Any], n_dags: int | None = None, random_state: RandomState = 0
     ) -> Estimate:
-        """P(feature) for any function of a DAG that returns True or False; of numbers, the expectation.
+        """P(feature) for any function of a DAG that returns True or False; of one that returns numbers, the mean.
+
+        Arguments are as in `paths`. The standard error of a mean is that of the numbers drawn.
 
         >>> from brai import PDAG
         >>> chain = PDAG.from_edges("abc", undirected=[("a", "b"), ("b", "c")])
@@ -228,17 +228,23 @@ class Posterior:
         return Estimate(mean, math.sqrt(variance), n, not any(share.drawn for share in shares))
 
     def shares(self, n_dags: int | None = None) -> list[Share]:
-        """Which DAGs to look at when there may be ``n_dags``: of each class all, or a number in proportion."""
+        """Which DAGs to look at when there may be about ``n_dags``: all of a class, or draws by its weight.
+
+        What a class does not need of its share goes to the others. No class has fewer than two draws, and one of
+        at most SMALL DAGs is enumerated in any case.
+        """
         budget = max(1000, 1_000_000 // len(self.names)) if n_dags is None else n_dags
         if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
             raise ValueError(f"n_dags is {n_dags!r}: give a whole number from 1 on, or None")
-        complete = sum(self.class_sizes) <= budget
-        found = []
-        for weight, members in zip(self.probabilities, self._classes, strict=True):
-            n = max(2, math.ceil(budget * weight))
-            drawn = not complete and members.size > max(n, SMALL)
-            found.append(Share(float(weight), members, n if drawn else members.size, drawn))
-        return found
+        sizes, weights = self.class_sizes, self.probabilities.tolist()
+        found: dict[int, Share] = {}
+        left, weight_left = float(budget), 1.0
+        for k in sorted(range(len(self)), key=lambda k: sizes[k] / max(weights[k], 1e-300)):  # least needy first
+            n = max(2, math.ceil(left * min(1.0, weights[k] / weight_left) if weight_left > 0 else 2))
+            drawn = sizes[k] > max(n, SMALL)
+            found[k] = Share(weights[k], self._classes[k], n if drawn else sizes[k], drawn)
+            left, weight_left = max(left - found[k].n, 0.0), weight_left - weights[k]
+        return [found[k] for k in range(len(self))]
 
     def _look(
         self,
@@ -286,6 +292,15 @@ def _checked(name: str, prior: Prior) -> Prior:
     return prior
 
 
+def _checked_scores(scored: Iterable[Scored]) -> Iterator[Scored]:
+    for one in scored:
+        if not (isinstance(one, tuple) and len(one) == 2):
+            raise TypeError(f"{one!r} is not a pair: give (graph, log score)")
+        if not math.isfinite(one[1]):
+            raise ValueError(f"a log score is {one[1]}: give finite log scores")
+        yield one
+
+
 def _distinct(graphs: Iterable[Scored]) -> Distinct:
     """The CPDAGs of the graphs, how often each one occurs and its first score; nodes as in the first graph."""
     completed: dict[PDAG, PDAG] = {}
@@ -298,5 +313,10 @@ def _distinct(graphs: Iterable[Scored]) -> Distinct:
         if graph not in completed:
             completed[graph] = (graph if graph.names == names else graph.reorder(names)).to_cpdag()
         times, first = found.get(completed[graph], (0, float(score)))
+        if abs(score - first) > 1e-6 * max(1.0, abs(first)):
+            raise ValueError(
+                f"one class has the log scores {first} and {score}: use a score that is the same for all DAGs "
+                "of a class, such as BDeu or BIC"
+            )
         found[completed[graph]] = (times + 1, first)
     return found
