@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, RAI, CITest, __version__
+from brai.graphs import families_of
 from brai.predictive import log_predictive
-from brai.scores import families_of
 from mmhc_data import load
 
 PAPER = {

@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from brai import BRAI, RAI, Dataset, load_network
-from brai.scores import FamilyScores, families_of
+from brai.graphs import families_of
+from brai.scores import FamilyScores
 from conftest import random_data
 
 MATRICES = (
@@ -108,6 +109,14 @@ def test_draws_are_weighed_by_frequency(rng):
     assert len(posterior) == len(set(drawn)) > 1
     for cpdag, p in zip(posterior.cpdags, posterior.probabilities, strict=True):
         assert p == pytest.approx(drawn.count(cpdag) / 200)
+
+
+def test_draws_are_at_least_one(rng):
+    model = BRAI(2, random_state=0).fit(random_data(rng, 4, 50))
+    with pytest.raises(ValueError, match="draws is 0"):
+        model.posterior(draws=0)
+    assert model.posterior(draws=5).prior == "classes"
+    assert model.posterior().prior == "dags"
 
 
 def test_rai_is_one_class():

@@ -215,3 +215,28 @@ def test_estimators():
         assert model.edge_table(0.25, both=True) == table(data.names, edges, 0.25, both=True)
     assert model.consensus().graph.skeleton().tolist() == model.cpdag_.skeleton().tolist()
     assert set(model.cpdag_.directed_edges()) <= set(model.consensus().graph.directed_edges())
+
+
+def test_rounding_decides_no_tie():
+    """A cycle of three edges that are equally sure, but for the order in which their probabilities were added."""
+    graphs = []
+    for sums in ((0.3 + 0.2 + 0.1, 0.3 + 0.2 + 0.1, 0.1 + 0.2 + 0.3), (0.6, 0.6, 0.6)):
+        edges = np.zeros((3, 3))
+        edges[0, 1], edges[1, 2], edges[2, 0] = sums
+        graphs.append(consensus(("a", "b", "c"), edges).graph)
+    assert graphs[0] == graphs[1]
+    assert graphs[0].directed_edges() == [("a", "b"), ("b", "c")]
+
+
+@pytest.mark.parametrize(
+    ("edges", "words"),
+    [(np.zeros((2, 3)), "shape"), (np.full((2, 2), np.nan), "from 0 to 1"), (np.full((2, 2), 1.5), "from 0 to 1")],
+    ids=["shape", "nan", "above 1"],
+)
+def test_edges_must_be_probabilities(edges, words):
+    for function in (table, consensus):
+        with pytest.raises(ValueError, match=words):
+            function(("a", "b"), edges)
+    for wrong in ("x", 1.5, None):
+        with pytest.raises(ValueError, match="threshold"):
+            consensus(("a", "b"), np.zeros((2, 2)), wrong)

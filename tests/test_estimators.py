@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from brai import BRAI, RAI, CITest, Dataset, load_network
+from brai.graphs import families_of
 from brai.randomness import seed_sequence
 from brai.sampling import TooManyError
-from brai.scores import FamilyScores, families_of
+from brai.scores import FamilyScores
 from conftest import random_data
 
 

@@ -12,11 +12,11 @@ from brai import CITest, Dataset
 from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG, NoExtensionError
-from brai.kernels import counts, orienting, refining
+from brai.kernels import counts, orienting, predicting, refining
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
 from brai.rai import Learner
 from brai.sampling import best_route
-from brai.scores import FamilyScores
+from brai.scores import FamilyScores, family_arrays
 from brai.tree import grow
 from conftest import random_dag, random_data
 
@@ -143,6 +143,23 @@ def test_counts_beyond_the_kept_ones():
     for n in (5, 2047, 2048, 9_999):
         exact = lgamma(n + 0.25) - lgamma(0.25)
         assert counts.cell_value(cells, row, n, 4.0) / cells.scale == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("arity", [2, 4, 30])
+def test_predictions_of_families(rng, arity):
+    data = random_data(rng, 6, 90, arity)
+    work, n_train, ess = workspace(data, 2), 60, 2.0
+    families = [(0, ()), (1, (0, 3)), (2, (0, 1, 3, 4, 5)), (5, (4,))]
+    found = predicting.family_predictions(data.codes, n_train, data.arities, work, *family_arrays(families), ess)
+    for buffer in (work.counts, work.margins, work.scratch):
+        assert not buffer.any()
+    rows = data.codes.T.tolist()
+    for (child, parents), values in zip(families, found, strict=True):
+        cell = ess / float(np.prod(data.arities[[child, *parents]], dtype=float))
+        for row, value in zip(rows[n_train:], values, strict=True):
+            alike = [old[child] for old in rows[:n_train] if all(old[p] == row[p] for p in parents)]
+            theta = (alike.count(row[child]) + cell) / (len(alike) + cell * data.arities[child])
+            assert value == pytest.approx(np.log(theta), abs=1e-12)
 
 
 def test_d_separated(rng):

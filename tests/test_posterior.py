@@ -438,3 +438,53 @@ def test_estimators_and_the_order_of_columns():
         assert np.array_equal(mine[np.ix_(order, order)], theirs)
     assert one.edge_table() == other.edge_table()
     assert one.consensus().graph == other.consensus().graph.reorder(data.names)
+
+
+# ---------------------------------------------------------------- classes that are hard, or hardly there
+
+
+def test_an_entangled_class_is_drawn_and_the_others_are_exact(monkeypatch):
+    names = tuple("abcdefgh")
+    pairs = [(i, j) for i in names for j in names if i < j and (i, j) != ("a", "h")]
+    entangled = PDAG.from_edges(names, undirected=pairs)
+    plain = PDAG.from_edges(names, undirected=[("a", "b"), ("b", "c")])
+    exact = Posterior.from_scores([(entangled, 0.0), (plain, 3.0)], "classes").edges()
+    assert exact.exact
+    monkeypatch.setattr(EquivalenceClass.edge_probabilities, "__defaults__", (1,))
+    for scores in ((0.0, 3.0), (-1e4, 0.0)):
+        posterior = Posterior.from_scores([(entangled, scores[0]), (plain, scores[1])], "classes")
+        found = posterior.edges(n_dags=400)
+        assert found.exact == (scores[0] < -1e3)  # a class without weight spoils nothing
+        if not found.exact:
+            off = np.abs(found.value - exact.value)
+            assert (off <= 4 * found.standard_error + 1e-12).all()
+            assert found.standard_error[0, 2] > 0
+            assert found.standard_error[0, 7] == 0  # never adjacent
+    assert posterior.probabilities[-1] == 0
+
+
+def test_arrays_cannot_be_written(rng):
+    found = Posterior.from_scores([(PDAG.from_edges("ab"), 0.0)])
+    for own in (found.probabilities, found.log_scores):
+        with pytest.raises(ValueError, match="read-only"):
+            own[0] = 5.0
+    assert repr(found) == (
+        "Posterior(1 CPDAG of 2 variables, as uncertain as 1.0 equally probable ones; uniform prior on dags)"
+    )
+
+
+def test_a_score_that_differs_within_a_class_is_refused():
+    one, other = (PDAG.from_edges("ab", directed=[edge]) for edge in (("a", "b"), ("b", "a")))
+    with pytest.raises(ValueError, match="same for all DAGs"):
+        Posterior.from_scores([(one, 0.0), (other, 1.0)])
+
+
+def test_huge_classes():
+    names = tuple(f"v{i:03d}" for i in range(200))
+    cliques = [(names[10 * k + i], names[10 * k + j]) for k in range(20) for i in range(10) for j in range(i)]
+    found = Posterior.from_scores(
+        [(PDAG.from_edges(names, undirected=cliques), 0.0), (PDAG.from_edges(names), 2.0)]
+    )
+    assert found.class_sizes[0] == 3628800**20  # 10^131 DAGs
+    assert found.edge_probabilities()[0, 1] == pytest.approx(0.5)
+    assert found.paths(n_dags=50).value[0, 1] == pytest.approx(0.5, abs=0.4)

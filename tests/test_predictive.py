@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 import brai.predictive
 from all_dags import all_dags, bdeu_scores, class_of, equivalent, family_list, weights
 from brai import BRAI, RAI, DataError, Dataset
-from brai.graphs import PDAG
+from brai.graphs import PDAG, families_of
 from brai.posterior import Posterior
 from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
-from brai.scores import families_of
 from conftest import random_dag, random_data
 
 
@@ -262,3 +261,15 @@ def test_errors_at_prediction_time(model, table, match):
     for call in (model.score_samples, model.score, model.log_predictive):
         with pytest.raises(DataError, match=match):
             call(table)
+
+
+def test_many_rows_and_many_states():
+    """Scratch tables grow with rows × states: blocks keep them small."""
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.integers(0, 500, 600_000), rng.integers(0, 2, 600_000)], axis=1)
+    data = Dataset.from_codes(codes, arities=[500, 2], names="ab")
+    train = Dataset.from_codes(codes[:300], arities=[500, 2], names="ab")
+    families = ((0, (1,)), (1, ()))
+    found = log_predictive(families, train, data)
+    some = Dataset.from_codes(codes[-1000:], arities=[500, 2], names="ab")
+    assert np.array_equal(found[-1000:], log_predictive(families, train, some))

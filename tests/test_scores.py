@@ -12,9 +12,9 @@ from scipy.special import gammaln
 
 from brai import Dataset
 from brai.adjacency import markov_equivalent
-from brai.graphs import PDAG
+from brai.graphs import PDAG, families_of
 from brai.predictive import log_predictive
-from brai.scores import FamilyScores, families_of
+from brai.scores import FamilyScores
 from conftest import random_data
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "scores.json").read_text())

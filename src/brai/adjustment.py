@@ -12,6 +12,7 @@ and given it the functions θ_j of P(y | x, pa = j) are independent, with means 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -45,7 +46,8 @@ def adjusted(data: Dataset, x: int, y: int, parents: Sequence[int], weights: Flo
     if x == y or {x, y} & set(parents):
         raise ValueError(f"x = {x}, y = {y} and parents {tuple(parents)} overlap: they are distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
-    q, total = float(np.prod(data.arities[list(parents)], dtype=float)), data.n_rows + ess
+    q = min(math.prod(data.arities[list(parents)].tolist()), 10**280)  # stays a number where it is huge
+    total = data.n_rows + ess
     table, effect, support = _Sums((r_x, r_y)), _Sums(()), np.zeros(r_x)
     for counts, alike in _blocks(data, x, y, parents, q):
         seen = counts.sum(axis=2)
@@ -54,7 +56,8 @@ def adjusted(data: Dataset, x: int, y: int, parents: Sequence[int], weights: Flo
         mean = (counts + ess / (q * r_x * r_y)) / size[:, :, None]
         first, second = (np.einsum("jxy,xy->jx", mean, w) for w in (weights, weights**2))
         table.add(p, alike, total, mean, mean * (1 - mean) / (size[:, :, None] + 1))
-        effect.add(p, alike, total, first.sum(axis=1), ((second - first**2) / (size + 1)).sum(axis=1))
+        apart = np.maximum(second - first**2, 0.0)
+        effect.add(p, alike, total, first.sum(axis=1), (apart / (size + 1)).sum(axis=1))
         support += alike * (p @ (seen > 0))
     change, change_variance = effect.moments(total)
     return Adjusted(*table.moments(total), float(change), float(change_variance), support)
@@ -87,7 +90,7 @@ class _Sums:
         return self._first, (between + self._within) / (total + 1)
 
 
-def _blocks(data: Dataset, x: int, y: int, parents: Sequence[int], q: float) -> Iterator[tuple[Floats, float]]:
+def _blocks(data: Dataset, x: int, y: int, parents: Sequence[int], q: int) -> Iterator[tuple[Floats, float]]:
     """Counts (pa, x, y): of the configurations that occur, some at a time; then one for all that do not."""
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
     labels = np.unique(configurations(data, parents), return_inverse=True)[1]
@@ -102,4 +105,4 @@ def _blocks(data: Dataset, x: int, y: int, parents: Sequence[int], q: float) -> 
         counts = np.bincount(flat, minlength=(stop - start) * r_x * r_y)
         yield counts.reshape(-1, r_x, r_y).astype(np.float64), 1.0
     if q > n:
-        yield np.zeros((1, r_x, r_y)), q - n
+        yield np.zeros((1, r_x, r_y)), float(q - n)

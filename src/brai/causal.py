@@ -18,6 +18,7 @@ estimating causal effects from observational data", AAAI.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +26,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from brai._columns import as_label
 from brai.adjacency import bits
-from brai.adjustment import Adjusted, Floats, adjusted, unchanged
+from brai.adjustment import Floats, adjusted, unchanged
 from brai.data import DataError, Dataset
-from brai.posterior import Posterior, Share
+from brai.posterior import Posterior, Share, frequency_variance
 from brai.randomness import RandomState, generator
 
 
@@ -46,14 +48,16 @@ class GraphEffect(NamedTuple):
 class Effect:
     """P(outcome | do(cause)) under structure uncertainty; states of the cause are rows, of the outcome columns.
 
-    ``standard_error`` and ``effect_standard_error`` are those of drawing DAGs; 0 if all of them were looked at.
+    Standard errors are those of drawing DAGs from large classes, estimated from the draws: 0 if all DAGs were
+    looked at (``exact``), and also if all that were drawn agree.
     """
 
     cause: str
     outcome: str
     cause_states: tuple[Any, ...]
     outcome_states: tuple[Any, ...]
-    p_causes: float  # probability of a directed path from cause to outcome
+    p_causes: float  # probability of a directed path from cause to outcome; without one there is no effect
+    p_causes_standard_error: float
     distribution: Floats  # P(outcome | do(cause)), averaged over DAGs
     spread: Floats  # its standard deviation over DAGs
     parameter_sd: Floats  # root of its mean variance within a DAG
@@ -63,10 +67,11 @@ class Effect:
     effect_spread: float
     effect_parameter_sd: float
     effect_standard_error: float
-    p_zero: float  # probability that there is no effect at all
-    p_flip: float  # probability that its sign is the opposite of that of ``effect``
+    p_flip: float  # probability of the DAGs in which the effect has the opposite sign
     support: Floats  # by state of the cause: share of the parents' configurations in which it was seen
     graphs: tuple[GraphEffect, ...]  # what different DAGs say, most probable first
+    n_dags: int
+    exact: bool
 
     @property
     def effect_sd(self) -> float:
@@ -86,14 +91,14 @@ class Effect:
             f"P({self.cause} causes {self.outcome}) = {self.p_causes:.4f}",
             f"effect of {self.change[0]} → {self.change[1]}: {self.effect:+.4f} "
             f"±{self.effect_spread:.4f} over graphs ±{self.effect_parameter_sd:.4f} within; "
-            f"none {self.p_zero:.1%}, opposite sign {self.p_flip:.1%}",
+            f"graphs with the opposite sign {self.p_flip:.1%}",
         ]
         return "\n".join(lines)
 
 
 def causal_effect(
     posterior: Posterior,
-    data: Dataset,
+    data: Any,
     cause: str,
     outcome: str,
     *,
@@ -111,62 +116,54 @@ def causal_effect(
     the effect P(yes | do(to)) - P(yes | do(from)). ``n_dags`` and ``random_state`` are as in `Posterior.paths`.
     """
     names = tuple(sorted(posterior.names))
-    data = data.select(names)
+    data = Dataset.of(data).select(names)
     x, y = (_place(names, name) for name in (cause, outcome))
     if x == y:
         raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
-    change = (data.states[x][0], data.states[x][-1]) if change is None else change
+    change = _change(data, x, change)
     weights = _weights(data, x, y, change, values)
-    shares, rng = posterior.shares(n_dags), generator(random_state)
-    counts = [_count(share, x, y, rng) for share in shares]
-    keys = list(dict.fromkeys(key for own in counts for key in own))
+    average, kinds = _kinds(posterior.shares(n_dags), x, y, generator(random_state))
     answers = [
         adjusted(data, x, y, tuple(bits(parents)), weights, ess) if causes else unchanged(data, x, y, ess)
-        for parents, causes in keys
+        for parents, causes in kinds
     ]
-    frequency = np.array([[own[key] / share.n for key in keys] for own, share in zip(counts, shares, strict=True)])
-    average = _Average(shares, frequency)
-    effects = [one.effect for one in answers]
-    effect = average.mean(effects)
+    tables, effects = [one.mean for one in answers], [one.effect for one in answers]
+    effect = float(average.mean(effects))
     graphs = [
         GraphEffect(tuple(names[i] for i in bits(parents)), causes, float(p), one.mean, one.effect)
-        for (parents, causes), p, one in zip(keys, average.mass, answers, strict=True)
+        for (parents, causes), p, one in zip(kinds, average.mass, answers, strict=True)
     ]
     return Effect(
         cause=cause,
         outcome=outcome,
         cause_states=data.states[x],
         outcome_states=data.states[y],
-        p_causes=float(average.mean([causes for _, causes in keys])),
-        **_spreads(average, answers),
+        p_causes=float(average.mean([causes for _, causes in kinds])),
+        p_causes_standard_error=average.frequency_error([causes for _, causes in kinds]),
+        distribution=average.mean(tables),
+        spread=average.spread(tables),
+        parameter_sd=np.sqrt(average.mean([one.variance for one in answers])),
+        standard_error=average.standard_error(tables),
         change=change,
-        effect=float(effect),
+        effect=effect,
         effect_spread=float(average.spread(effects)),
         effect_parameter_sd=math.sqrt(average.mean([one.effect_variance for one in answers])),
         effect_standard_error=float(average.standard_error(effects)),
-        p_zero=float(average.mean([value == 0 for value in effects])),
         p_flip=float(average.mean([value * effect < 0 for value in effects])),
         support=average.mean([one.support for one in answers]),
         graphs=tuple(sorted(graphs, key=lambda g: (-g.probability, g.parents))),
+        n_dags=average.n_dags,
+        exact=average.exact,
     )
-
-
-def _spreads(average: _Average, answers: list[Adjusted]) -> dict[str, Floats]:
-    tables = [one.mean for one in answers]
-    return {
-        "distribution": average.mean(tables),
-        "spread": average.spread(tables),
-        "parameter_sd": np.sqrt(average.mean([one.variance for one in answers])),
-        "standard_error": average.standard_error(tables),
-    }
 
 
 class _Average:
     """Averages over DAGs that fall into kinds; ``frequency`` has the classes in rows, the kinds in columns."""
 
-    def __init__(self, shares: list[Share], frequency: Floats):
-        self._shares, self._frequency = shares, frequency
+    def __init__(self, shares: list[Share], frequency: Floats, in_doubt: Sequence[bool]):
+        self._shares, self._frequency, self._in_doubt = shares, frequency, in_doubt
         self.mass = np.array([share.weight for share in shares]) @ frequency
+        self.n_dags, self.exact = sum(share.n for share in shares), not any(share.drawn for share in shares)
 
     def mean(self, values: Sequence[Any]) -> Any:
         return np.tensordot(self.mass, np.asarray(values, np.float64), 1)
@@ -176,19 +173,33 @@ class _Average:
 
     def standard_error(self, values: Sequence[Any]) -> Any:
         """Standard error of the mean, from the classes whose DAGs were drawn."""
-        variance = 0.0 * self.mean(values)
+        variance = np.zeros_like(self.mean(values))
         for share, own in zip(self._shares, self._frequency, strict=True):
             if share.drawn:
                 off = np.asarray(values) - np.tensordot(own, np.asarray(values), 1)
                 variance += share.weight**2 * np.tensordot(own, off**2, 1) / (share.n - 1)
         return np.sqrt(variance)
 
+    def frequency_error(self, holds: Sequence[bool]) -> float:
+        """Standard error of the probability of the kinds that hold, from the classes where it is in doubt."""
+        classes = zip(self._shares, self._frequency @ np.array(holds), self._in_doubt, strict=True)
+        drawn = [(share, own) for share, own, in_doubt in classes if share.drawn and in_doubt]
+        return math.sqrt(sum(share.weight**2 * frequency_variance(own, share.n) for share, own in drawn))
+
+
+def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    states = data.states[x]
+    if change is None:
+        return states[0], states[-1]
+    if not (isinstance(change, tuple | list) and len(change) == 2):
+        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
+    one, other = (states[_place(states, state, f"{data.names[x]!r} has no state")] for state in change)
+    return one, other
+
 
 def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float] | None) -> Floats:
     """Coefficients of the effect in P(y | do(x))."""
     known = data.states[y]
-    if not (isinstance(change, tuple) and len(change) == 2):
-        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
     if values is None:
         numbers = all(isinstance(label, int | float) for label in known)
         values = {label: label if numbers else i for i, label in enumerate(known)}
@@ -196,25 +207,35 @@ def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Map
         raise ValueError(f"values is {values!r}: give a dict of state of {data.names[y]!r} → number")
     outcome = np.zeros(len(known))
     for label, value in values.items():
+        if not math.isfinite(value):
+            raise ValueError(f"the value of {label!r} is {value}: give finite numbers")
         outcome[_place(known, label, f"{data.names[y]!r} has no state")] = value
+    outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
     weights = np.zeros((len(data.states[x]), len(known)))
-    for state, sign in zip(change, (-1, 1), strict=True):
-        weights[_place(data.states[x], state, f"{data.names[x]!r} has no state")] += sign * outcome
+    weights[data.states[x].index(change[0])] -= outcome
+    weights[data.states[x].index(change[1])] += outcome
     return weights
 
 
 _Kind: TypeAlias = tuple[int, bool]  # parents of x, and whether a directed path leads from x to y
 
 
-def _count(share: Share, x: int, y: int, rng: np.random.Generator) -> Counter[_Kind]:
-    """How many of the DAGs to look at have which parents of x, with or without a path to y."""
-    members = share.members
-    always, ever = (bool(own[y] >> x & 1) for own in (members.certain_ancestors(), members.possible_ancestors()))
-    found: Counter[_Kind] = Counter()
-    for order in share.orders(rng):
-        parents = members.parents(order)
-        found[parents[x], always or (ever and _reaches(parents, x, y))] += 1
-    return found
+def _kinds(shares: list[Share], x: int, y: int, rng: np.random.Generator) -> tuple[_Average, list[_Kind]]:
+    """Sort the DAGs to look at into kinds that say the same."""
+    bounds = [
+        tuple(bool(own[y] >> x & 1) for own in (s.members.certain_ancestors(), s.members.possible_ancestors()))
+        for s in shares
+    ]
+    counts = []
+    for share, (always, ever) in zip(shares, bounds, strict=True):
+        found: Counter[_Kind] = Counter()
+        for order in share.orders(rng):
+            parents = share.members.parents(order)
+            found[parents[x], always or (ever and _reaches(parents, x, y))] += 1
+        counts.append(found)
+    kinds = list(dict.fromkeys(kind for own in counts for kind in own))
+    frequency = [[own[kind] / share.n for kind in kinds] for own, share in zip(counts, shares, strict=True)]
+    return _Average(shares, np.array(frequency), [ever and not always for always, ever in bounds]), kinds
 
 
 def _reaches(parents: Sequence[int], x: int, y: int) -> bool:
@@ -230,6 +251,6 @@ def _reaches(parents: Sequence[int], x: int, y: int) -> bool:
 
 
 def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
-    if wanted not in known:
-        raise DataError(f"{problem} {wanted!r}: choose among {list(known)}")
-    return known.index(wanted)
+    if (label := as_label(wanted, known)) not in known:
+        raise DataError(f"{problem} {wanted!r}: choose among {reprlib.repr(list(known))}")
+    return known.index(label)

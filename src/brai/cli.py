@@ -68,9 +68,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--prior",
                 type=click.Choice(["dags", "classes"]),
-                default="dags",
-                show_default=True,
-                help="Uniform prior on what.",
+                default=None,
+                help="Uniform prior on DAGs (default for -k) or on classes (default for --draws).",
             ),
             click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,6 +59,11 @@ class Consensus:
         return dag.reorder(self.graph.names)
 
 
+def _even(probability: float) -> float:
+    """Without rounding noise, so that equal probabilities are ties."""
+    return round(probability, 9)
+
+
 def table(
     names: Sequence[str], edges: NDArray[np.float64], threshold: float = 0.0, both: bool = False
 ) -> list[Row]:
@@ -79,7 +85,8 @@ def table(
         for a, b in ways if both else ways[:1]:
             share = float(edges[a, b] / (edges[a, b] + edges[b, a]))
             rows.append({"from": names[a], "to": names[b], "strength": float(strength[a, b]), "direction": share})
-    return sorted(rows, key=lambda row: (-row["strength"], *sorted((row["from"], row["to"])), -row["direction"]))
+    rows.sort(key=lambda row: (-_even(row["strength"]), *sorted((row["from"], row["to"]))))  # stable
+    return rows
 
 
 def consensus(
@@ -87,14 +94,14 @@ def consensus(
 ) -> Consensus:
     """The consensus graph of edge probabilities; an edge is directed if its direction is above ``direction``."""
     for name, value, least in (("threshold", threshold, 0.0), ("direction", direction, 0.5)):
-        if not least <= value <= 1:
+        if not (isinstance(value, Real) and least <= value <= 1):
             raise ValueError(f"{name} is {value!r}: give a probability from {least:g} to 1")
     rows = table(names, edges, threshold)
     place = {name: i for i, name in enumerate(names)}
     graph = np.zeros((len(names),) * 2, np.int8)
     below = np.eye(len(names), dtype=bool)  # below[i, j]: a directed path leads from i to j, or i is j
     conflicts = []
-    for row in sorted(rows, key=lambda row: (-row["strength"] * row["direction"], row["from"], row["to"])):
+    for row in sorted(rows, key=lambda row: (-_even(row["strength"] * row["direction"]), row["from"], row["to"])):
         a, b = place[row["from"]], place[row["to"]]
         graph[a, b] = 1
         sure = row["direction"] > direction + TIE

@@ -35,8 +35,11 @@ from brai.graphs import PDAG
 
 Chordal: TypeAlias = tuple[int, ...]  # connected chordal graph on 0..n-1: per node the set of its neighbours
 Masks: TypeAlias = list[int]  # per node a set of nodes
+Directions: TypeAlias = tuple[
+    NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]
+]  # tails, heads, P(tail → head)
 
-MOST_PARTS = 4_000  # different parts of one component up to which directions are worked out exactly
+MOST_PARTS = 1_000  # different parts of one component up to which directions are worked out exactly
 
 
 class Part(NamedTuple):
@@ -44,18 +47,6 @@ class Part(NamedTuple):
 
     nodes: tuple[int, ...]
     graph: Chordal
-
-
-class Branches(NamedTuple):
-    """What each root of a chordal graph leaves: probabilities in a uniform draw, added up; parts in order."""
-
-    cumulative: list[float]
-    parts: list[tuple[Part, ...]]  # by root; edges between parts go from earlier to later, the root is first
-
-    @property
-    def shares(self) -> list[float]:
-        """Probability of each root."""
-        return np.diff(self.cumulative, prepend=0.0).tolist()
 
 
 @lru_cache(2**13)
@@ -82,8 +73,9 @@ def _connected(nodes: int, near: Sequence[int]) -> Iterator[Part]:
         yield Part(members, tuple(sum(1 << place[j] for j in bits(near[i] & found)) for i in members))
 
 
-def _after(graph: Chordal, root: int) -> tuple[Part, ...]:
-    """The root, then the parts that stay undirected once it is the root.
+@lru_cache(2**14)
+def parts_after(graph: Chordal, root: int) -> tuple[Part, ...]:
+    """The root, then the parts that stay undirected once it is the root; other edges go from earlier to later.
 
     Algorithm 1 of Wienöbst et al.: a lexicographic search from the root. The nodes wait in a sequence of sets,
     split by each visited node into its neighbours and, after them, the others; a set nobody of which was
@@ -130,35 +122,41 @@ def count(graph: Chordal) -> int:
     return int(cliquepicking.mec_size([(i, j) for i, near in enumerate(graph) for j in bits(near)]))
 
 
-@lru_cache(2**11)
-def branches(graph: Chordal) -> Branches:
-    """The choices of a root."""
-    parts = [_after(graph, root) for root in range(len(graph))]
-    ways = [math.prod(count(part.graph) for part in own) for own in parts]
+def _is_tree(graph: Chordal) -> bool:
+    return sum(near.bit_count() for near in graph) == 2 * (len(graph) - 1)
+
+
+@lru_cache(2**12)
+def roots(graph: Chordal) -> list[float]:
+    """Probability of each root in a uniform draw, added up."""
+    if _is_tree(graph):  # a root directs it all
+        ways = [1] * len(graph)
+    else:
+        ways = [math.prod(count(own.graph) for own in parts_after(graph, root)) for root in range(len(graph))]
     total = sum(ways)
-    return Branches([added / total for added in accumulate(ways)], parts)
+    return [added / total for added in accumulate(ways)]
 
 
 def _draw(part: Part, uniform: Callable[[], float]) -> list[int]:
     if len(part.nodes) == 1:
         return list(part.nodes)
-    cumulative, parts = branches(part.graph)
+    cumulative = roots(part.graph)
     root = bisect_right(cumulative, uniform(), hi=len(cumulative) - 1)
-    return [part.nodes[i] for own in parts[root] for i in _draw(own, uniform)]
+    return [part.nodes[i] for own in parts_after(part.graph, root) for i in _draw(own, uniform)]
 
 
 def _first(part: Part) -> list[int]:
     if len(part.nodes) == 1:
         return list(part.nodes)
-    return [part.nodes[i] for own in _after(part.graph, 0) for i in _first(own)]
+    return [part.nodes[i] for own in parts_after(part.graph, 0) for i in _first(own)]
 
 
 def _orders(part: Part) -> Iterator[tuple[int, ...]]:
     if len(part.nodes) == 1:
         yield part.nodes
         return
-    for parts in branches(part.graph).parts:
-        for orders in product(*map(_orders, parts)):
+    for root in range(len(part.graph)):
+        for orders in product(*map(_orders, parts_after(part.graph, root))):
             yield tuple(part.nodes[i] for i in chain.from_iterable(orders))
 
 
@@ -166,32 +164,58 @@ class TooManyPartsError(RuntimeError):
     """A component is too entangled to work out its directions exactly."""
 
 
-@lru_cache(1024)
-def _directions(graph: Chordal, limit: int) -> NDArray[np.float64]:
-    """P(i → j) over all ways to direct a connected chordal graph; TooManyPartsError beyond ``limit`` parts."""
+@lru_cache(2**10)
+def _directions(graph: Chordal, limit: int) -> Directions | None:
+    """P(i → j) for the edges of a connected chordal graph, over all ways to direct it; None beyond limit parts.
+
+    The root directs some edges, and the parts it leaves do the rest. A part that turns up again is not worked
+    out again.
+    """
     known: dict[Chordal, NDArray[np.float64]] = {}
+    begun = 0
 
     def directions(graph: Chordal) -> NDArray[np.float64]:
-        if graph in known:
-            return known[graph]
-        if len(known) >= limit:
-            raise TooManyPartsError(f"a component has more than {limit} parts: look at draws, or raise the limit")
+        nonlocal begun
+        if graph not in known:
+            begun += 1
+            if begun > limit:
+                raise TooManyPartsError
+            known[graph] = _tree_directions(graph) if _is_tree(graph) else by_root(graph)
+        return known[graph]
+
+    def by_root(graph: Chordal) -> NDArray[np.float64]:
         edges = array(graph).view(bool)
-        found = np.zeros(edges.shape)
-        own = branches(graph)
-        for share, parts in zip(own.shares, own.parts, strict=True):
-            rank = np.empty(len(graph), np.int64)
+        found, rank = np.zeros(edges.shape), np.empty(len(graph), np.int64)
+        for root, share in enumerate(np.diff(roots(graph), prepend=0.0)):
+            parts = parts_after(graph, root)
             for k, part in enumerate(parts):
                 rank[list(part.nodes)] = k
             found += share * (edges & (rank[:, None] < rank))
             for part in parts:
                 if len(part.nodes) > 1:
                     found[np.ix_(part.nodes, part.nodes)] += share * directions(part.graph)
-        found.setflags(write=False)
-        known[graph] = found
         return found
 
-    return directions(graph)
+    try:
+        found = directions(graph)
+    except TooManyPartsError:
+        return None
+    tails, heads = np.nonzero(array(graph))
+    return tails, heads, found[tails, heads]
+
+
+def _tree_directions(graph: Chordal) -> NDArray[np.float64]:
+    """P(i → j) in a tree: the share of nodes on the side of i, for any of them may be the root."""
+    n, found, above, below = len(graph), np.zeros((len(graph),) * 2), [-1] * len(graph), [1] * len(graph)
+    order = [0]
+    for i in order:  # grows while it is read
+        for j in bits(graph[i] & ~(1 << above[i] if above[i] >= 0 else 0)):
+            above[j] = i
+            order.append(j)
+    for j in reversed(order[1:]):
+        found[j, above[j]], found[above[j], j] = below[j] / n, 1 - below[j] / n
+        below[above[j]] += below[j]
+    return found
 
 
 class EquivalenceClass:
@@ -293,5 +317,10 @@ class EquivalenceClass:
         found = array(self._pa).T.astype(np.float64)
         for part in self._components:
             if len(part.nodes) > 1:
-                found[np.ix_(part.nodes, part.nodes)] = _directions(part.graph, limit)
+                directions = _directions(part.graph, limit)
+                if directions is None:
+                    raise TooManyPartsError(f"a component has more than {limit} parts: draw DAGs, or raise limit")
+                tails, heads, probabilities = directions
+                nodes = np.array(part.nodes)
+                found[nodes[tails], nodes[heads]] = probabilities
         return found

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from brai.causal import Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
 from brai.data import Dataset
-from brai.graphs import PDAG
+from brai.graphs import PDAG, families_of
 from brai.independence import CITest, Oracle
 from brai.network import Network
 from brai.posterior import Floats, Posterior, Prior
@@ -35,7 +35,7 @@ from brai.sampling import (
     sample_routes,
     to_dag,
 )
-from brai.scores import FamilyScores, families_of
+from brai.scores import FamilyScores
 from brai.tree import GGT, grow
 
 MAX_TESTS = 100_000_000
@@ -304,18 +304,21 @@ class BRAI(_StructureLearner):
         *,
         draws: int | None = None,
         temperature: float = 1.0,
-        prior: Prior = "dags",
+        prior: Prior | None = None,
         random_state: Any = 0,
     ) -> Posterior:
         """Graphs of the tree with their probabilities: the k best distinct CPDAGs, weighed by their scores (the
         paper's); or, if ``draws`` is given, so many draws at this temperature, weighed by how often each came.
 
-        ``prior`` is uniform on "dags" (the paper's) or on "classes".
+        ``prior`` is uniform on "dags", by default for the k best (the paper's), or on "classes", by default for
+        draws: the tree draws CPDAGs by their scores whatever their sizes, and "dags" multiplies by these.
         """
         check_is_fitted(self)
         if draws is None:
-            return Posterior.from_scores(self.k_best(k), prior)
-        return Posterior.from_draws(self.sample(draws, temperature, random_state), prior)
+            return Posterior.from_scores(self.k_best(k), prior or "dags")
+        if draws < 1:
+            raise ValueError(f"draws is {draws}: give the number of draws, a whole number from 1 on")
+        return Posterior.from_draws(self.sample(draws, temperature, random_state), prior or "classes")
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from brai.adjacency import v_structures as v_structures_of
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
 
 
 class NoExtensionError(ValueError):
@@ -281,3 +284,8 @@ class PDAG:
         lines += [f"  {_quoted(a)} -> {_quoted(b)};" for a, b in self.directed_edges()]
         lines += [f"  {_quoted(a)} -> {_quoted(b)} [dir=none];" for a, b in self.undirected_edges()]
         return "\n".join(["digraph {", *lines, "}", ""])
+
+
+def families_of(dag: PDAG) -> tuple[Family, ...]:
+    """Families of a DAG, in the order of its names."""
+    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(dag.adjacency.T))

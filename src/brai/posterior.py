@@ -8,9 +8,10 @@ All DAGs of a class have the same score, so the posterior of a class is
 
 both scaled to sum to 1 over the set: what lies outside the set is taken to be impossible.
 
-Probabilities of edges, adjacencies and Markov blankets are exact. Paths and features of your own are
-looked up in DAGs: all of a class where it is small, else uniform draws from it; then a standard error comes with
-them. It is that of drawing DAGs from the classes; nothing is said about CPDAGs that are not in the set.
+Probabilities of adjacencies and Markov blankets are exact, and so are those of edges unless a class is very
+entangled. Paths and features of your own are looked up in DAGs: all of a class where it is small, else uniform
+draws from it; then a standard error comes with them. It is that of drawing DAGs from the classes; nothing is said
+about CPDAGs that are not in the set.
 
 Matrices are in the order of ``names``, "row to column". Inside, variables are sorted by name, so the order of
 columns changes no draw.
@@ -19,6 +20,7 @@ columns changes no draw.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,11 +29,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._columns import count
 from brai.adjacency import array, bits
 from brai.equivalence import EquivalenceClass, Masks, TooManyPartsError
-from brai.graphs import PDAG
+from brai.graphs import PDAG, Family
 from brai.randomness import RandomState, generator
-from brai.scores import Family
 
 Prior: TypeAlias = Literal["dags", "classes"]
 Floats: TypeAlias = NDArray[np.float64]
@@ -41,6 +43,7 @@ Distinct: TypeAlias = dict[PDAG, tuple[int, float]]  # how often, and the log sc
 
 _POWER = {"dags": 1, "classes": 0}  # of the size of a class in its prior
 SMALL = 8  # a class of so few DAGs is always enumerated
+NOTHING = 1e-16  # a class less probable than this is left out of sums over DAGs
 
 
 class Estimate(NamedTuple):
@@ -103,8 +106,11 @@ class Posterior:
             raise ValueError("there is no graph: give at least one")
         weights = np.exp(np.array(logs) - max(logs))
         rank = np.argsort(-weights, kind="stable")
-        cpdags, scores = list(found), np.array([score for _, score in found.values()])
-        return cls(tuple(cpdags[i] for i in rank), (weights / math.fsum(weights))[rank], scores[rank], prior)
+        probabilities = (weights / math.fsum(weights))[rank]
+        cpdags, scores = list(found), np.array([score for _, score in found.values()])[rank]
+        for own in (probabilities, scores):
+            own.setflags(write=False)
+        return cls(tuple(cpdags[i] for i in rank), probabilities, scores, prior)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +132,7 @@ class Posterior:
 
     def __repr__(self) -> str:
         return (
-            f"Posterior({len(self)} CPDAGs of {len(self.names)} variables, as uncertain as "
+            f"Posterior({count(len(self), 'CPDAG')} of {count(len(self.names), 'variable')}, as uncertain as "
             f"{self.n_effective:.1f} equally probable ones; uniform prior on {self.prior})"
         )
 
@@ -175,19 +181,14 @@ class Posterior:
         return np.asarray(self.paths(n_dags, random_state).value)
 
     def edges(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
-        """P(i → j): exact, except where a class is too entangled for that and DAGs are drawn as for paths."""
-        total = np.zeros((len(self.names),) * 2)
-        try:
-            for weight, members in zip(self.probabilities, self._classes, strict=True):
-                total += weight * members.edge_probabilities()
-        except TooManyPartsError:
-            return self._look(
-                EquivalenceClass.parents,
-                lambda m: (m.certain_parents(), m.possible_parents()),
-                n_dags,
-                random_state,
-            )
-        return Estimate(self._outward(np.minimum(total, 1.0)), np.zeros_like(total), 0, True)
+        """P(i → j): exact, except where a class is too entangled for that; there DAGs are drawn as for paths."""
+        return self._look(
+            EquivalenceClass.parents,
+            lambda m: (m.certain_parents(), m.possible_parents()),
+            n_dags,
+            random_state,
+            _edges_of,
+        )
 
     def paths(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
         """P(there is a directed path from i to j), "i causes j" if the DAG is causal.
@@ -215,17 +216,23 @@ class Posterior:
         0.3333333333333333
         """
         mean, variance, n = 0.0, 0.0, 0
-        shares, rng = self.shares(n_dags), generator(random_state)
+        rank = [self._sorted_names.index(name) for name in self.names]
+        shares, rng = self.shares(self._budget() // 4 if n_dags is None else n_dags), generator(random_state)
         for share in shares:
-            dags = (share.members.to_dag(order).reorder(self.names) for order in share.orders(rng))
-            values = np.array([float(feature(dag)) for dag in dags])
+            graphs = (array(share.members.parents(order)).T for order in share.orders(rng))
+            dags = (PDAG(self.names, graph[np.ix_(rank, rank)]) for graph in graphs)
+            values = np.array([_number(feature(dag)) for dag in dags])
             mean += share.weight * float(values.mean())
             if share.drawn:
                 is_binary = bool(np.isin(values, (0.0, 1.0)).all())
-                own = _variance(values.mean(), share.n) if is_binary else values.var(ddof=1) / share.n
+                own = frequency_variance(values.mean(), share.n) if is_binary else values.var(ddof=1) / share.n
                 variance += share.weight**2 * float(own)
             n += share.n
         return Estimate(mean, math.sqrt(variance), n, not any(share.drawn for share in shares))
+
+    def _budget(self) -> int:
+        """DAGs that can be looked at in a second or two."""
+        return max(1000, 1_000_000 // len(self.names))
 
     def shares(self, n_dags: int | None = None) -> list[Share]:
         """Which DAGs to look at when there may be about ``n_dags``: all of a class, or draws by its weight.
@@ -233,18 +240,19 @@ class Posterior:
         What a class does not need of its share goes to the others. No class has fewer than two draws, and one of
         at most SMALL DAGs is enumerated in any case.
         """
-        budget = max(1000, 1_000_000 // len(self.names)) if n_dags is None else n_dags
+        budget = self._budget() if n_dags is None else n_dags
         if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
             raise ValueError(f"n_dags is {n_dags!r}: give a whole number from 1 on, or None")
         sizes, weights = self.class_sizes, self.probabilities.tolist()
+        worth = [k for k in range(len(self)) if weights[k] > NOTHING]
         found: dict[int, Share] = {}
         left, weight_left = float(budget), 1.0
-        for k in sorted(range(len(self)), key=lambda k: sizes[k] / max(weights[k], 1e-300)):  # least needy first
-            n = max(2, math.ceil(left * min(1.0, weights[k] / weight_left) if weight_left > 0 else 2))
+        for k in sorted(worth, key=lambda k: math.log(sizes[k]) - math.log(weights[k])):  # the least needy first
+            n = max(2, math.ceil(left * min(1.0, weights[k] / max(weight_left, NOTHING))))
             drawn = sizes[k] > max(n, SMALL)
             found[k] = Share(weights[k], self._classes[k], n if drawn else sizes[k], drawn)
             left, weight_left = max(left - found[k].n, 0.0), weight_left - weights[k]
-        return [found[k] for k in range(len(self))]
+        return [found[k] for k in worth]
 
     def _look(
         self,
@@ -252,29 +260,48 @@ class Posterior:
         bounds: Callable[[EquivalenceClass], tuple[Masks, Masks]],
         n_dags: int | None,
         random_state: RandomState,
+        exactly: Callable[[EquivalenceClass], Floats | None] = lambda members: None,
     ) -> Estimate:
         """Probabilities of a relation, given per node as the set of those that have it to the node.
 
-        ``bounds`` says who has it in every DAG of the class, and who at most: there no draw is needed.
+        ``bounds`` says who has it in every DAG of the class, and who at most: there no draw is needed; ``exactly``
+        gives the probabilities within a class, if there is a way without DAGs.
         """
         d = len(self.names)
-        mean, variance, n = np.zeros((d, d)), np.zeros((d, d)), 0
+        mean, variance, n, drawn = np.zeros((d, d)), np.zeros((d, d)), 0, False
         shares, rng = self.shares(n_dags), generator(random_state)
         for share in shares:
+            if (known := exactly(share.members)) is not None:
+                mean += share.weight * known
+                continue
             times = np.zeros((d, d), np.int64)
             for order in share.orders(rng):
                 times += array(relation(share.members, order))
-            frequency = times / share.n
+            frequency = times.T / share.n
             mean += share.weight * frequency
             if share.drawn:
-                always, ever = (array(own).view(bool) for own in bounds(share.members))
-                variance += np.where(always | ~ever, 0.0, share.weight**2 * _variance(frequency, share.n))
-            n += share.n
-        value, error = (self._outward(m.T) for m in (np.minimum(mean, 1.0), np.sqrt(variance)))
-        return Estimate(value, error, n, not any(share.drawn for share in shares))
+                always, ever = (array(own).T.view(bool) for own in bounds(share.members))
+                own = share.weight**2 * frequency_variance(frequency, share.n)
+                variance += np.where(always | ~ever, 0.0, own)
+            n, drawn = n + share.n, drawn or share.drawn
+        value, error = self._outward(np.minimum(mean, 1.0)), self._outward(np.sqrt(variance))
+        return Estimate(value, error, n, not drawn)
 
 
-def _variance(frequency: Any, n: int) -> Any:
+def _edges_of(members: EquivalenceClass) -> Floats | None:
+    try:
+        return members.edge_probabilities()
+    except TooManyPartsError:
+        return None
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, bool | int | float | np.bool_ | np.number) or not math.isfinite(value):
+        raise TypeError(f"the feature is {value!r} for a DAG: return True, False or a finite number")
+    return float(value)
+
+
+def frequency_variance(frequency: Any, n: int) -> Any:
     """Variance of a frequency of n draws; two successes and failures are added, as Agresti & Coull (1998) do,
     so that 0 of n and n of n are not taken for certain.
     """
@@ -311,6 +338,9 @@ def _distinct(graphs: Iterable[Scored]) -> Distinct:
             raise TypeError(f"a graph is of type {type(graph).__name__}: give PDAGs")
         names = names or graph.names
         if graph not in completed:
+            if set(graph.names) != set(names):
+                lone = sorted(set(graph.names) ^ set(names))
+                raise ValueError(f"the graphs differ in the nodes {reprlib.repr(lone)}: give graphs over the same")
             completed[graph] = (graph if graph.names == names else graph.reorder(names)).to_cpdag()
         times, first = found.get(completed[graph], (0, float(score)))
         if abs(score - first) > 1e-6 * max(1.0, abs(first)):

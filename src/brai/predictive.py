@@ -20,11 +20,12 @@ from scipy.special import logsumexp
 from brai._jit import announce
 from brai.counting import check_positive, workspace
 from brai.data import Dataset
+from brai.graphs import Family
 from brai.kernels.predicting import family_predictions
 from brai.posterior import Posterior
-from brai.scores import Family, family_arrays
+from brai.scores import family_arrays
 
-_MOST_CELLS = 20_000_000  # of families × rows at a time
+_MOST_CELLS = 20_000_000  # of families × rows at a time, and of rows × states in scratch tables
 
 
 def log_predictive(
@@ -68,7 +69,8 @@ def _by_graph(
     ends = np.cumsum([0, *map(len, graphs)])
     holds = csr_array((np.ones(len(columns)), columns, ends), shape=(len(graphs), len(place)))
     children, parents, starts = family_arrays(list(place))
-    block = max(256, _MOST_CELLS // max(len(place), 1))
+    scratch = _MOST_CELLS // int(train.arities.max()) - train.n_rows
+    block = max(256, min(_MOST_CELLS // max(len(place), 1), scratch))
     announce(family_predictions, train.codes.dtype)
     for start in range(0, test.n_rows, block):
         codes = np.concatenate([train.codes, test.codes[:, start : start + block]], axis=1)

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from brai._jit import announce
 from brai.counting import full_sample, workspace
 from brai.data import Dataset
+from brai.graphs import Family
 from brai.independence import CITest, Oracle
 from brai.kernels.counts import Cells, Sample, associations
 from brai.kernels.orienting import extension, orient, split
 from brai.kernels.refining import refine
-from brai.scores import Family
 
 NO_LIMIT = np.iinfo(np.int64).max
 

@@ -28,8 +28,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from brai.graphs import PDAG
-from brai.scores import Family
+from brai.graphs import PDAG, Family
 from brai.tree import GGT, Leaf, Node
 
 Method: TypeAlias = Literal["exact", "paper"]

@@ -11,7 +11,6 @@ Scores are in nats and are always those of the full data, never of a bootstrap s
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +18,8 @@ from numpy.typing import NDArray
 from brai._jit import announce
 from brai.counting import bdeu_cells, check_positive, full_sample, log_cells, workspace
 from brai.data import Dataset
-from brai.graphs import PDAG
+from brai.graphs import Family
 from brai.kernels.counts import family_values
-
-Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
 
 NAMES = ("bdeu", "bic")
 
@@ -69,11 +66,6 @@ class FamilyScores:
             free = [(r[child] - 1) * float(np.prod(r[list(own)], dtype=float)) for child, own in families]
             values = values - np.log(self.data.n_rows) / 2 * np.array(free)
         return [float(v) for v in values]
-
-
-def families_of(dag: PDAG) -> tuple[Family, ...]:
-    """Families of a DAG, in the order of its names."""
-    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(dag.adjacency.T))
 
 
 def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

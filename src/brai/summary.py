@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from brai._columns import count
 from brai.consensus import TIE, table
 from brai.estimators import BRAI
 from brai.posterior import Posterior
@@ -46,25 +47,21 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
     }
 
 
-def _count(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
-
-
 def as_text(found: dict[str, Any]) -> str:
     """The summary for a person."""
     best, tree = found["map"], found["tree"]
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
-        f"{_count(found['rows'], 'row')}, {_count(len(found['variables']), 'variable')}",
+        f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}",
         "",
         f"MAP CPDAG, log score {best['log_score']:.3f} ({best['score']}, ess {best['ess']:g})",
         *(f"  {a} → {b}" for a, b in best["directed"]),
         *(f"  {a} – {b}" for a, b in best["undirected"]),
         *([] if best["directed"] or best["undirected"] else ["  (no edges)"]),
         "",
-        f"Tree with s = {tree['s']}: {_count(tree['nodes'], 'node')}, {tree['leaves']} of them leaves, "
+        f"Tree with s = {tree['s']}: {count(tree['nodes'], 'node')}, {tree['leaves']} of them leaves, "
         f"depth {tree['depth']}",
-        f"  {_count(tree['routes'], 'route')}, {bound}{_count(tree['distinct_cpdags'], 'distinct CPDAG')}",
+        f"  {count(tree['routes'], 'route')}, {bound}{count(tree['distinct_cpdags'], 'distinct CPDAG')}",
         f"  CI tests by order: {', '.join(map(str, tree['ci_tests_by_order'])) or 'none'}",
     ]
     if tree["repaired_leaves"]:
@@ -80,7 +77,7 @@ def _edge_lines(posterior: dict[str, Any]) -> list[str]:
     else:
         source = "the best "
     lines = [
-        f"Edge probabilities from {source}{_count(posterior['cpdags'], 'CPDAG')} of the tree",
+        f"Edge probabilities from {source}{count(posterior['cpdags'], 'CPDAG')} of the tree",
         f"  as uncertain as {posterior['n_effective']:.1f} equally probable ones; "
         f"uniform prior on {posterior['prior']}",
     ]
@@ -93,5 +90,5 @@ def _edge_lines(posterior: dict[str, Any]) -> list[str]:
         edge = f"{row['from']} {sign} {row['to']}"
         lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}")
     if more := len(posterior["edges"]) - len(rows):
-        lines.append(f"  and {_count(more, 'edge')} below {_SHOWN:.0%}")
+        lines.append(f"  and {count(more, 'edge')} below {_SHOWN:.0%}")
     return lines

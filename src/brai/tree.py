@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.counting import bootstrap_sample
+from brai.graphs import Family
 from brai.kernels.counts import Sample
 from brai.rai import Group, Learner
-from brai.scores import Family, FamilyScores
+from brai.scores import FamilyScores
 
 Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
 
