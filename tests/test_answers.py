@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
-from brai import BRAI, RAI, Dataset, load_network
-from brai.graphs import families_of
+from brai import BRAI, RAI, Dataset, Posterior, load_network
+from brai.graphs import PDAG, families_of
 from brai.scores import FamilyScores
 from conftest import random_data
 
@@ -144,3 +144,48 @@ def test_unfitted(name):
             getattr(model, name)()
     with pytest.raises(NotFittedError):
         BRAI().score(np.zeros((2, 2), int))
+
+
+def test_another_posterior_can_be_asked(rng):
+    data = random_data(rng, 6, 80, density=0.6)
+    model = BRAI(3, random_state=0).fit(data)
+    flat = model.posterior(draws=100, temperature=50.0)
+    one = Posterior.from_scores([(model.cpdag_, 0.0)])
+    assert model.score(data, posterior=one) == pytest.approx(model.score(data, average=False))
+    assert model.score(data, posterior=flat) != model.score(data)
+    assert model.log_predictive(data, posterior=one) == pytest.approx(80 * model.score(data, average=False))
+    effects = [model.causal_effect("v00", "v01", posterior=p).p_causes for p in (flat, one)]
+    assert effects == [p.path_probabilities()[0, 1] for p in (flat, one)]
+    assert flat.edge_table() != model.edge_table()
+    assert one.consensus().graph.skeleton().sum() == 2 * model.cpdag_.n_edges
+    with pytest.raises(ValueError, match="draws=500"):
+        model.posterior(temperature=10)
+    with pytest.raises(ValueError, match="adjustment is 'none'"):
+        model.causal_effect("v00", "v01", adjustment="none")
+
+
+def test_a_graph_without_weight_is_no_trouble(rng):
+    """Its probability is 0 or next to it; warnings are errors here."""
+    data = random_data(rng, 4, 40)
+    full, empty = PDAG(data.names, np.triu(np.ones((4, 4)), 1)), PDAG.from_edges(data.names)
+    model = RAI().fit(data)
+    for score in (-1e5, -740.0, -320.0):
+        posterior = Posterior.from_scores([(full, 0.0), (empty, score)])
+        alone = Posterior.from_scores([(full, 0.0)])
+        found = model.score_samples(data, posterior=posterior)
+        assert found == pytest.approx(model.score_samples(data, posterior=alone), abs=1e-12)
+        assert np.isfinite(model.log_predictive(data, posterior=posterior))
+
+
+def test_an_estimate_is_a_number():
+    chain = PDAG.from_edges("abc", undirected=[("a", "b"), ("b", "c")])
+    found = Posterior.from_scores([(chain, 0.0)]).probability(lambda dag: dag.has_path("a", "c"))
+    assert float(found) == pytest.approx(1 / 3)
+
+
+def test_modules_are_attributes():
+    import brai
+
+    assert brai.causal.causal_effect is brai.estimators.causal_effect
+    with pytest.raises(AttributeError, match="nothing"):
+        brai.nothing

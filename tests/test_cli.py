@@ -107,6 +107,8 @@ def test_drop_and_delimiter(table):
         (["learn", "{table}", "-s", "0"], 2, "-s"),
         (["learn", "{table}", "--ci-test", "magic"], 2, "magic"),
         (["learn", "{table}", "--paper", "--ci-test", "g2"], 2, "--paper"),
+        (["learn", "{table}", "--temperature", "2"], 2, "--draws"),
+        (["learn", "{table}", "-k", "3", "--draws", "5"], 2, "--draws"),
         (["learn", "."], 1, "directory"),
         (["learn", "{empty}"], 1, "empty"),
     ],

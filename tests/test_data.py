@@ -784,3 +784,10 @@ def test_a_read_only_view_of_somebody_elses_array_is_copied():
     data = Dataset(view, ("a", "b"), ((0, 1), (0, 1)))
     own[:] = 1
     assert not data.codes.any()
+
+
+def test_back_to_labels():
+    columns = {"a": ["x", "y", "x"], "n": [3, 1, 3]}
+    data = Dataset.of(columns, states={"a": ["z", "y", "x"]})
+    assert data.to_dict() == columns
+    assert Dataset.of(data.to_dict(), states={"a": ["z", "y", "x"]}).codes.tolist() == data.codes.tolist()

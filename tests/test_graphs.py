@@ -612,3 +612,15 @@ def test_the_examples_in_the_module():
     result = doctest.testmod(brai.graphs)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_edges_and_paths_by_name():
+    graph = PDAG.from_edges("abcde", directed=[("a", "b"), ("b", "c"), ("d", "c")], undirected=[("d", "e")])
+    pairs = {(x, y) for x in "abcde" for y in "abcde"}
+    assert {pair for pair in pairs if graph.has_edge(*pair)} == set(graph.directed_edges())
+    assert {pair for pair in pairs if graph.has_path(*pair)} == {*graph.directed_edges(), ("a", "c")}
+    for question in (graph.has_edge, graph.has_path):
+        with pytest.raises(ValueError, match="unknown node 'x'"):
+            question("x", "a")
+        with pytest.raises(ValueError, match="unknown node 'x'"):
+            question("a", "x")

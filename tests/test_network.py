@@ -771,6 +771,8 @@ def test_conforming_matches_text_that_spells_a_value(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a\n1\n0\n")
     assert [like.states[0][code] for code in Dataset.conforming(path, like).codes[0]] == ["1", "0"]
+    numbers = Dataset.of({"a": [3, 5]})
+    assert Dataset.conforming({"a": ["5", "3"]}, numbers).codes.tolist() == [[1, 0]]
     mixed = Dataset.of({"a": [1]}, states={"a": ["1", 1]})
     assert Dataset.conforming({"a": [1, "1"]}, mixed).codes.tolist() == [[1, 0]], (
         "equal comes before spelled alike"
@@ -788,10 +790,10 @@ def test_conforming_matches_text_that_spells_a_value(tmp_path: Path) -> None:
         (
             {"a": ["x", "x", "q", "q"], "n": [1, 1, 1, 1]},
             r"^column 'a' holds 'q' in row 3, which is not among its states \['y', 'x', 'w'\]: "
-            r"fit with states= that include it, or drop those rows$",
+            r"fit on Dataset.of\(X, states=\{column: labels\}\) with all labels, or drop those rows$",
         ),
-        (Dataset.of({"a": ["x"], "n": [9]}), r"'n' holds 9 in row 1, .*\[1, 2, 3\]: fit with"),
-        ({"a": ["x"], "n": ["1"]}, r"'n' holds '1' in row 1, .*\[1, 2, 3\]"),
+        (Dataset.of({"a": ["x"], "n": [9]}), r"'n' holds 9 in row 1, .*\[1, 2, 3\]: fit on"),
+        ({"a": ["x"], "n": ["7"]}, r"'n' holds '7' in row 1, .*\[1, 2, 3\]"),
         ({"a": ["x", None], "n": [1, 1]}, "'a' has 1 missing value, the first in row 2: drop"),
         ({"a": ["x", "x"], "n": [1, math.nan]}, "'n' has 1 missing value, the first in row 2"),
         ({"a": ["x", "x"], "n": [1]}, "'n' has 1 row where column 'a' has 2"),
@@ -865,3 +867,7 @@ def test_repository_networks_are_written_and_read_back_exactly(tmp_path: Path) -
         again = Network.read_bif(tmp_path / path.name)
         assert same(again, net), path.name
         assert same(dataclasses.replace(net), net), "the constructor changes nothing that was read"
+
+
+def test_a_network_in_one_line() -> None:
+    assert repr(load_network("asia")) == "Network('asia', 8 variables, 8 edges, 18 free parameters)"

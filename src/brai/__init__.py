@@ -39,11 +39,15 @@ _HOME = {
     "load_network": "network",
 }
 
+_MODULES = ("causal", "consensus", "equivalence", "network", "posterior", "predictive", "scores")
+
 __all__ = [*_HOME, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used (PEP 562): importing brai compiles and imports nothing."""
+    if name in _MODULES:
+        return import_module(f"brai.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'brai' has no attribute {name!r}")
     value = getattr(import_module(f"brai.{_HOME[name]}"), name)

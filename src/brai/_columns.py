@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -260,14 +260,15 @@ def _known_texts(column: Factor, states: Sequence[Any] | None) -> dict[int, int]
     return {i: spelled[cell] for i, cell in enumerate(column.text) if cell in spelled}
 
 
-def as_label(value: Any, labels: Container[Any]) -> Any:
-    """Return the label that a value stands for: itself, else the text that spells it ("0" for 0 and 0.0).
+def as_label(value: Any, labels: Collection[Any]) -> Any:
+    """Return the label that a value stands for: itself, else the one spelled alike ("0" for 0 and 0.0, 0 for "0").
 
     A value that stands for none of the labels, or is missing, is returned as it is.
     """
-    if value in labels or isinstance(value, str) or _is_missing(value):
+    if value in labels or _is_missing(value):
         return value
-    return next((text for text in (str(value), str(_whole(value))) if text in labels), value)
+    spelled = {str(label): label for label in labels}
+    return next((spelled[text] for text in (str(value), str(_whole(value))) if text in spelled), value)
 
 
 def respelled(column: Factor, states: Sequence[Any]) -> Factor:

@@ -1,10 +1,12 @@
-"""P(y | do(x)) for one causal DAG, from categorical data, by adjustment for the parents of x.
+"""P(y | do(x)) for one causal DAG, from categorical data, by adjustment for a set z of other variables.
 
-    P(y | do(x)) = Σ_pa P(y | x, pa) P(pa)      (Pearl 2009, Causality, theorem 3.2.2)
+    P(y | do(x)) = Σ_z P(y | x, z) P(z)      (Pearl 2009, Causality, theorem 3.3.2)
 
-Cell probabilities (pa, x, y) have a Dirichlet prior with ess / cells in each, as BDeu has it. What is returned are
-the posterior mean and variance of P(y | do(x)) and of a linear function of it, both exact: P(pa) ~ Dirichlet(A p),
-and given it the functions θ_j of P(y | x, pa = j) are independent, with means h_j and variances v_j, so
+The parents of x are such a set unless y is one of them; `brai.causal` chooses sets.
+
+Cell probabilities (z, x, y) have a Dirichlet prior with ess / cells in each, as BDeu has it. What is returned are
+the posterior mean and variance of P(y | do(x)) and of a linear function of it, both exact: P(z) ~ Dirichlet(A p),
+and given it the functions θ_j of P(y | x, z = j) are independent, with means h_j and variances v_j, so
 
     E Σ_j P_j θ_j   = Σ_j p_j h_j
     Var Σ_j P_j θ_j = (Σ_j p_j h_j² - (Σ_j p_j h_j)² + Σ_j p_j (A p_j + 1) v_j) / (A + 1).
@@ -24,13 +26,13 @@ from brai.data import Dataset
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_MOST_CELLS = 2_000_000  # of (pa, x, y) at a time
+_MOST_CELLS = 2_000_000  # of (z, x, y) at a time
 
 
 class Adjusted(NamedTuple):
     """P(y | do(x)), states of x in rows: posterior mean and variance, and those of one effect.
 
-    ``support`` is, for each state of x, the probability of the configurations of the parents in which it was seen.
+    ``support`` is, for each state of x, the probability of the configurations of z in which it was seen.
     """
 
     mean: Floats
@@ -40,19 +42,19 @@ class Adjusted(NamedTuple):
     support: Floats
 
 
-def adjusted(data: Dataset, x: int, y: int, parents: Sequence[int], weights: Floats, ess: float = 1.0) -> Adjusted:
-    """Adjust for the parents of x; the effect is Σ weights[x, y] P(y | do(x))."""
+def adjusted(data: Dataset, x: int, y: int, given: Sequence[int], weights: Floats, ess: float = 1.0) -> Adjusted:
+    """Adjust for the variables ``given``; the effect is Σ weights[x, y] P(y | do(x))."""
     ess = check_positive("ess", ess)
-    if x == y or {x, y} & set(parents):
-        raise ValueError(f"x = {x}, y = {y} and parents {tuple(parents)} overlap: they are distinct variables")
+    if x == y or {x, y} & set(given):
+        raise ValueError(f"x = {x}, y = {y} and {tuple(given)} overlap: give distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
-    q = min(math.prod(data.arities[list(parents)].tolist()), 10**280)  # stays a number where it is huge
+    q = min(math.prod(data.arities[list(given)].tolist()), 10**280)  # stays a number where it is huge
     total = data.n_rows + ess
     table, effect, support = _Sums((r_x, r_y)), _Sums(()), np.zeros(r_x)
-    for counts, alike in _blocks(data, x, y, parents, q):
+    for counts, alike in _blocks(data, x, y, given, q):
         seen = counts.sum(axis=2)
         p = (seen.sum(axis=1) + ess / q) / total
-        size = seen + ess / (q * r_x)  # prior and data on P(y | x, pa)
+        size = seen + ess / (q * r_x)  # prior and data on P(y | x, z)
         mean = (counts + ess / (q * r_x * r_y)) / size[:, :, None]
         first, second = (np.einsum("jxy,xy->jx", mean, w) for w in (weights, weights**2))
         table.add(p, alike, total, mean, mean * (1 - mean) / (size[:, :, None] + 1))
@@ -73,7 +75,7 @@ def unchanged(data: Dataset, x: int, y: int, ess: float = 1.0) -> Adjusted:
 
 
 class _Sums:
-    """Σ p h, Σ p h² and Σ p (A p + 1) v over configurations of the parents."""
+    """Σ p h, Σ p h² and Σ p (A p + 1) v over configurations of z."""
 
     def __init__(self, shape: tuple[int, ...]):
         self._first, self._second, self._within = (np.zeros(shape) for _ in range(3))
@@ -90,10 +92,10 @@ class _Sums:
         return self._first, (between + self._within) / (total + 1)
 
 
-def _blocks(data: Dataset, x: int, y: int, parents: Sequence[int], q: int) -> Iterator[tuple[Floats, float]]:
-    """Counts (pa, x, y): of the configurations that occur, some at a time; then one for all that do not."""
+def _blocks(data: Dataset, x: int, y: int, given: Sequence[int], q: int) -> Iterator[tuple[Floats, float]]:
+    """Counts (z, x, y): of the configurations that occur, some at a time; then one for all that do not."""
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
-    labels = np.unique(configurations(data, parents), return_inverse=True)[1]
+    labels = np.unique(configurations(data, given), return_inverse=True)[1]
     order = np.argsort(labels, kind="stable")
     labels, n = labels[order], int(labels.max()) + 1
     cells = (data.codes[x].astype(np.int64) * r_y + data.codes[y])[order]

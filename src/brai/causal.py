@@ -1,18 +1,24 @@
 """Causal questions when the graph is not certain: P(y | do(x)) averaged over the DAGs of a posterior.
 
-IDA (Maathuis, Kalisch & Bühlmann 2009) works out an effect for every DAG of an equivalence class by adjusting for
-the parents of x; BIDA (Pensar et al. 2020) averages over a posterior. Here both are done for categorical
-variables (`brai.adjustment`). In a DAG without a directed path from x to y the effect is exactly zero and
-P(y | do(x)) = P(y); nothing is estimated there that is known.
+IDA (Maathuis, Kalisch & Bühlmann 2009) works out an effect for every DAG of an equivalence class; BIDA (Pensar et
+al. 2020) averages over a posterior. Here both are done for categorical variables (`brai.adjustment`). In a DAG
+without a directed path from x to y the effect is exactly zero and P(y | do(x)) = P(y); nothing is estimated there
+that is known. In the others P(y | do(x)) = Σ_z P(y | x, z) P(z), where z is
+
+- ``"optimal"`` (default): the parents of the nodes on directed paths from x to y, but for these nodes and x. Of
+  all sets that may be adjusted for it gives the least variance (Henckel, Perković & Maathuis 2022), and x varies
+  more given it than given its own parents;
+- ``"parents"``: the parents of x, as IDA and BIDA have it. Where they determine x, hardly anything is left to see.
 
 Two kinds of uncertainty are told apart: how much graphs differ (``spread``), and how well the data determine the
 answer within a graph (``parameter_sd``). Like any posterior the latter trusts its prior: with a small ess a cell
 in which a handful of rows all agree is taken to be nearly certain. That no common cause is missing from the data
 remains an assumption.
 
-References: Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention effects from
-observational data", Annals of Statistics 37. Pensar, Talvitie, Hyttinen & Koivisto 2020, "A Bayesian approach for
-estimating causal effects from observational data", AAAI.
+References: Henckel, Perković & Maathuis 2022, "Graphical criteria for efficient total effect estimation via
+adjustment in causal linear models", JRSS B 84. Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional
+intervention effects from observational data", Annals of Statistics 37. Pensar, Talvitie, Hyttinen & Koivisto 2020,
+"A Bayesian approach for estimating causal effects from observational data", AAAI.
 """
 
 from __future__ import annotations
@@ -22,7 +28,8 @@ import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from numbers import Real
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,43 +40,60 @@ from brai.data import DataError, Dataset
 from brai.posterior import Posterior, Share, frequency_variance
 from brai.randomness import RandomState, generator
 
+Adjustment: TypeAlias = Literal["parents", "optimal"]
+
 
 class GraphEffect(NamedTuple):
-    """What the DAGs in which x has these parents say; ``causes``: a directed path leads from x to y."""
+    """What the DAGs say in which this set is adjusted for; ``causes``: a directed path leads from x to y."""
 
-    parents: tuple[str, ...]
+    adjusted_for: tuple[str, ...]
     causes: bool
     probability: float
     distribution: Floats
     effect: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Effect:
-    """P(outcome | do(cause)) under structure uncertainty; states of the cause are rows, of the outcome columns.
+    """P(outcome | do(cause)) under structure uncertainty; print it for a summary.
 
-    Standard errors are those of drawing DAGs from large classes, estimated from the draws: 0 if all DAGs were
-    looked at (``exact``), and also if all that were drawn agree.
+    Attributes
+    ----------
+    cause, outcome, cause_states, outcome_states : what was asked; states are rows and columns of the tables
+    p_causes : probability of a directed path from cause to outcome; in DAGs without one there is no effect
+    distribution : P(outcome | do(cause)), averaged over DAGs
+    spread : its standard deviation over DAGs
+    parameter_sd : the root of its mean variance within a DAG, given the data
+    change, values : the effect is that of the cause going from change[0] to change[1], on the mean of ``values``
+    effect, effect_spread, effect_parameter_sd, effect_sd : averaged; over DAGs; within them; both together
+    p_flip : probability of the DAGs in which the effect has the opposite sign
+    support : for each state of the cause, probability of the configurations adjusted for in which it was seen;
+        where it is low, the prior fills in
+    graphs : GraphEffect for each kind of DAG, most probable first
+    n_dags, exact : DAGs looked at, and whether these were all of them
+    p_causes_standard_error, standard_error, effect_standard_error : of drawing DAGs if not; estimated from the
+        draws, so 0 also where all that were drawn agree
     """
 
     cause: str
     outcome: str
     cause_states: tuple[Any, ...]
     outcome_states: tuple[Any, ...]
-    p_causes: float  # probability of a directed path from cause to outcome; without one there is no effect
+    p_causes: float
     p_causes_standard_error: float
-    distribution: Floats  # P(outcome | do(cause)), averaged over DAGs
-    spread: Floats  # its standard deviation over DAGs
-    parameter_sd: Floats  # root of its mean variance within a DAG
+    distribution: Floats
+    spread: Floats
+    parameter_sd: Floats
     standard_error: Floats
-    change: tuple[Any, Any]  # the effect is that of the cause going from here to there
-    effect: float  # change of the mean outcome, averaged over DAGs
+    change: tuple[Any, Any]
+    values: Mapping[Any, float]
+    effect: float
     effect_spread: float
     effect_parameter_sd: float
     effect_standard_error: float
-    p_flip: float  # probability of the DAGs in which the effect has the opposite sign
-    support: Floats  # by state of the cause: share of the parents' configurations in which it was seen
-    graphs: tuple[GraphEffect, ...]  # what different DAGs say, most probable first
+    p_flip: float
+    support: Floats
+    graphs: tuple[GraphEffect, ...]
     n_dags: int
     exact: bool
 
@@ -78,21 +102,35 @@ class Effect:
         """Standard deviation of the effect, over graphs and parameters together."""
         return math.hypot(self.effect_spread, self.effect_parameter_sd)
 
+    def __repr__(self) -> str:
+        return (
+            f"Effect({self.cause!r} on {self.outcome!r}: {self.effect:+.4f} ±{self.effect_sd:.4f}, "
+            f"P(causes) = {self.p_causes:.4f})"
+        )
+
     def __str__(self) -> str:
-        width = max(len(str(state)) for state in (*self.cause_states, self.cause))
-        head = "  ".join(f"{state!s:>16}" for state in self.outcome_states)
-        lines = [f"P({self.outcome} | do({self.cause})), ± over graphs and parameters", f"  {'':{width}}  {head}"]
-        for state, own, sd in zip(
-            self.cause_states, self.distribution, np.hypot(self.spread, self.parameter_sd), strict=True
-        ):
-            cells = "  ".join(f"{p:8.4f} ±{s:.4f}" for p, s in zip(own, sd, strict=True))
-            lines.append(f"  {state!s:{width}}  {cells}")
-        lines += [
-            f"P({self.cause} causes {self.outcome}) = {self.p_causes:.4f}",
-            f"effect of {self.change[0]} → {self.change[1]}: {self.effect:+.4f} "
-            f"±{self.effect_spread:.4f} over graphs ±{self.effect_parameter_sd:.4f} within; "
-            f"graphs with the opposite sign {self.p_flip:.1%}",
+        sd = np.hypot(self.spread, self.parameter_sd)
+        width = max(len(str(state)) for state in self.cause_states)
+        columns = max(15, *(len(str(state)) for state in self.outcome_states))
+        lines = [
+            f"P({self.outcome} | do({self.cause})), ± one standard deviation over graphs and parameters",
+            " ".join(["", " " * width, *(f"{state!s:>{columns}}" for state in self.outcome_states)]),
         ]
+        for state, own, own_sd in zip(self.cause_states, self.distribution, sd, strict=True):
+            cells = (f"{f'{p:.4f} ±{s:.4f}':>{columns}}" for p, s in zip(own, own_sd, strict=True))
+            lines.append(" ".join(["", f"{state!s:{width}}", *cells]))
+        named = [label for label, value in self.values.items() if value]
+        single = len(named) == 1 and self.values[named[0]] == 1
+        what = f"P({self.outcome} = {named[0]})" if single else f"the mean of {self.outcome}"
+        one, other = self.change
+        lines += [
+            f"{self.cause} from {one} to {other} changes {what} by {self.effect:+.4f}, "
+            f"±{self.effect_spread:.4f} over graphs, ±{self.effect_parameter_sd:.4f} by parameters",
+            f"graphs without an effect {1 - self.p_causes:.1%}, with the opposite sign {self.p_flip:.1%}",
+        ]
+        for state, seen in zip(self.cause_states, self.support, strict=True):
+            if seen < 0.9 and state in self.change:
+                lines.append(f"{self.cause} = {state} is never seen in {1 - seen:.0%} of what is adjusted for")
         return "\n".join(lines)
 
 
@@ -105,6 +143,7 @@ def causal_effect(
     change: tuple[Any, Any] | None = None,
     values: Mapping[Any, float] | None = None,
     ess: float = 1.0,
+    adjustment: Adjustment = "optimal",
     n_dags: int | None = None,
     random_state: RandomState = 0,
 ) -> Effect:
@@ -112,26 +151,29 @@ def causal_effect(
 
     The effect is the change of the mean outcome when the cause goes from ``change[0]`` to ``change[1]``, by
     default from its first to its last state. ``values`` says what each state of the outcome counts, states left
-    out 0; by default its labels if they are numbers, else 0, 1, 2, … in the order of states. So {"yes": 1} makes
-    the effect P(yes | do(to)) - P(yes | do(from)). ``n_dags`` and ``random_state`` are as in `Posterior.paths`.
+    out 0. So {"yes": 1} makes the effect P(yes | do(to)) - P(yes | do(from)). By default the labels count if they
+    are numbers, else the last state counts 1. ``adjustment`` is "optimal" or "parents", see above; ``n_dags`` and
+    ``random_state`` are as in `Posterior.paths`.
     """
     names = tuple(sorted(posterior.names))
     data = Dataset.of(data).select(names)
     x, y = (_place(names, name) for name in (cause, outcome))
     if x == y:
         raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
-    change = _change(data, x, change)
+    if adjustment not in ("optimal", "parents"):
+        raise ValueError(f"adjustment is {adjustment!r}: choose 'optimal' or 'parents'")
+    change, values = _change(data, x, change), _values(data, y, values)
     weights = _weights(data, x, y, change, values)
-    average, kinds = _kinds(posterior.shares(n_dags), x, y, generator(random_state))
+    average, kinds = _kinds(posterior.shares(n_dags), x, y, adjustment == "optimal", generator(random_state))
     answers = [
-        adjusted(data, x, y, tuple(bits(parents)), weights, ess) if causes else unchanged(data, x, y, ess)
-        for parents, causes in kinds
+        adjusted(data, x, y, tuple(bits(given)), weights, ess) if causes else unchanged(data, x, y, ess)
+        for given, causes in kinds
     ]
     tables, effects = [one.mean for one in answers], [one.effect for one in answers]
     effect = float(average.mean(effects))
     graphs = [
-        GraphEffect(tuple(names[i] for i in bits(parents)), causes, float(p), one.mean, one.effect)
-        for (parents, causes), p, one in zip(kinds, average.mass, answers, strict=True)
+        GraphEffect(tuple(names[i] for i in bits(given)), causes, float(p), one.mean, one.effect)
+        for (given, causes), p, one in zip(kinds, average.mass, answers, strict=True)
     ]
     return Effect(
         cause=cause,
@@ -145,13 +187,14 @@ def causal_effect(
         parameter_sd=np.sqrt(average.mean([one.variance for one in answers])),
         standard_error=average.standard_error(tables),
         change=change,
+        values=values,
         effect=effect,
         effect_spread=float(average.spread(effects)),
         effect_parameter_sd=math.sqrt(average.mean([one.effect_variance for one in answers])),
         effect_standard_error=float(average.standard_error(effects)),
         p_flip=float(average.mean([value * effect < 0 for value in effects])),
         support=average.mean([one.support for one in answers]),
-        graphs=tuple(sorted(graphs, key=lambda g: (-g.probability, g.parents))),
+        graphs=tuple(sorted(graphs, key=lambda g: (-g.probability, g.adjusted_for))),
         n_dags=average.n_dags,
         exact=average.exact,
     )
@@ -197,57 +240,57 @@ def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any,
     return one, other
 
 
-def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float] | None) -> Floats:
-    """Coefficients of the effect in P(y | do(x))."""
-    known = data.states[y]
+def _values(data: Dataset, y: int, values: Mapping[Any, float] | None) -> dict[Any, float]:
+    known, name = data.states[y], data.names[y]
     if values is None:
         numbers = all(isinstance(label, int | float) for label in known)
-        values = {label: label if numbers else i for i, label in enumerate(known)}
-    elif not isinstance(values, Mapping):
-        raise ValueError(f"values is {values!r}: give a dict of state of {data.names[y]!r} → number")
-    outcome = np.zeros(len(known))
-    for label, value in values.items():
-        if not math.isfinite(value):
-            raise ValueError(f"the value of {label!r} is {value}: give finite numbers")
-        outcome[_place(known, label, f"{data.names[y]!r} has no state")] = value
+        return {label: float(label) for label in known} if numbers else {known[-1]: 1.0}
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values is {values!r}: give a dict of state of {name!r} → number")
+    if wrong := [value for value in values.values() if not (isinstance(value, Real) and math.isfinite(value))]:
+        raise ValueError(f"values holds {wrong[0]!r}: give finite numbers")
+    return {known[_place(known, label, f"{name!r} has no state")]: float(own) for label, own in values.items()}
+
+
+def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float]) -> Floats:
+    """Coefficients of the effect in P(y | do(x))."""
+    outcome = np.array([values.get(label, 0.0) for label in data.states[y]])
     outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
-    weights = np.zeros((len(data.states[x]), len(known)))
+    weights = np.zeros((len(data.states[x]), len(outcome)))
     weights[data.states[x].index(change[0])] -= outcome
     weights[data.states[x].index(change[1])] += outcome
     return weights
 
 
-_Kind: TypeAlias = tuple[int, bool]  # parents of x, and whether a directed path leads from x to y
+_Kind: TypeAlias = tuple[int, bool]  # what is adjusted for, and whether a directed path leads from x to y
 
 
-def _kinds(shares: list[Share], x: int, y: int, rng: np.random.Generator) -> tuple[_Average, list[_Kind]]:
+def _kinds(
+    shares: list[Share], x: int, y: int, optimal: bool, rng: np.random.Generator
+) -> tuple[_Average, list[_Kind]]:
     """Sort the DAGs to look at into kinds that say the same."""
-    bounds = [
-        tuple(bool(own[y] >> x & 1) for own in (s.members.certain_ancestors(), s.members.possible_ancestors()))
-        for s in shares
-    ]
-    counts = []
-    for share, (always, ever) in zip(shares, bounds, strict=True):
+    counts, in_doubt = [], []
+    for share in shares:
+        members = share.members
+        in_doubt.append(bool((members.possible_ancestors()[y] & ~members.certain_ancestors()[y]) >> x & 1))
         found: Counter[_Kind] = Counter()
         for order in share.orders(rng):
-            parents = share.members.parents(order)
-            found[parents[x], always or (ever and _reaches(parents, x, y))] += 1
+            parents, ancestors = members.parents(order), members.ancestors(order)
+            causes = bool(ancestors[y] >> x & 1)
+            found[_optimal(parents, ancestors, x, y) if optimal and causes else parents[x], causes] += 1
         counts.append(found)
     kinds = list(dict.fromkeys(kind for own in counts for kind in own))
     frequency = [[own[kind] / share.n for kind in kinds] for own, share in zip(counts, shares, strict=True)]
-    return _Average(shares, np.array(frequency), [ever and not always for always, ever in bounds]), kinds
+    return _Average(shares, np.array(frequency), in_doubt), kinds
 
 
-def _reaches(parents: Sequence[int], x: int, y: int) -> bool:
-    """Whether x is an ancestor of y."""
-    above, edge = 0, parents[y]
-    while edge and not edge >> x & 1:
-        above |= edge
-        up = 0
-        for node in bits(edge):
-            up |= parents[node]
-        edge = up & ~above
-    return bool(edge)
+def _optimal(parents: Sequence[int], ancestors: Sequence[int], x: int, y: int) -> int:
+    """Parents of the nodes on directed paths from x to y, but for these nodes and x (Henckel et al. 2022)."""
+    between = sum(1 << node for node in bits(ancestors[y] | 1 << y) if ancestors[node] >> x & 1)
+    around = 0
+    for node in bits(between):
+        around |= parents[node]
+    return around & ~between & ~(1 << x)
 
 
 def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:

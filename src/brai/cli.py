@@ -48,9 +48,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "-k",
                 "k",
                 type=click.IntRange(1),
-                default=100,
-                show_default=True,
-                help="Best CPDAGs of the tree that make up the posterior.",
+                default=None,
+                help="Best CPDAGs of the tree that make up the posterior.  [default: 100]",
             ),
             click.option(
                 "--draws",
@@ -61,9 +60,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--temperature",
                 type=click.FloatRange(0),
-                default=1.0,
-                show_default=True,
-                help="Of the draws: 0 gives the MAP, inf draws uniformly.",
+                default=None,
+                help="Of the draws: 0 gives the MAP, inf draws uniformly.  [default: 1]",
             ),
             click.option(
                 "--prior",
@@ -85,9 +83,9 @@ def _learn(
     *,
     as_json: bool,
     quiet: bool,
-    k: int,
+    k: int | None,
     draws: int | None,
-    temperature: float,
+    temperature: float | None,
     prior: Any,
     seed: int,
     paper: bool,
@@ -104,6 +102,11 @@ def _learn(
 
     if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
         raise click.UsageError("--paper has its own --ci-test, --score and --ess: leave them out")
+    if draws is None and temperature is not None:
+        raise click.UsageError("--temperature is that of --draws: give their number too")
+    if draws is not None and k is not None:
+        raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
+    k, temperature = k or 100, 1.0 if temperature is None else temperature
     make = BRAI.paper if paper else BRAI
     test = "cmi-c1" if paper else ci_test
     model = make(

@@ -51,6 +51,9 @@ class Consensus:
     threshold: float
     conflicts: list[tuple[str, str]]
 
+    def __str__(self) -> str:
+        return f"{self.graph}\n({len(self.edges)} edges of probability {self.threshold:g} or more)"
+
     def to_dag(self) -> PDAG:
         """A DAG with all its edges: the undirected ones follow a topological order of the directed ones."""
         graph = self.graph.reorder(sorted(self.graph.names))  # so that the order of columns is no matter

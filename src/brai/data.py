@@ -108,8 +108,8 @@ class Dataset:
     def conforming(cls, X: Any, like: Variables) -> Dataset:
         """Return X over exactly the variables of `like` (a Dataset, a Network), in their order, with their states.
 
-        Columns are matched by name, in any order; those of an array or a list of rows by position. Where a
-        state is text, a number or a bool stands for the state that spells it: 0 for "0", True for "True".
+        Columns are matched by name, in any order; those of an array or a list of rows by position. A value
+        that is no state stands for the one that is spelled alike: 0 for "0", "0" for 0, True for "True".
 
         >>> train = Dataset.of({"rain": ["no", "yes", "no"], "wet": ["0", "1", "1"]})
         >>> Dataset.conforming({"wet": [1, 0], "rain": ["no", "no"]}, train).codes
@@ -132,7 +132,7 @@ class Dataset:
             respelled(factor(name, column), declared[name])
             for name, column in zip(like.names, columns, strict=True)
         ]
-        cure = "fit with states= that include it, or drop those rows"
+        cure = "fit on Dataset.of(X, states={column: labels}) with all labels, or drop those rows"
         return cls._of_columns((list(like.names), found), declared, None, cure)
 
     @classmethod
@@ -241,6 +241,11 @@ class Dataset:
         _check_known(wanted, self.names)
         at = [self.names.index(name) for name in wanted]
         return Dataset(self.codes[at], wanted, tuple(self.states[i] for i in at))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the labels of each column, for instance for pandas.DataFrame(data.to_dict())."""
+        columns = zip(self.names, self.codes, self.states, strict=True)
+        return {name: [states[code] for code in codes.tolist()] for name, codes, states in columns}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor, because numpy forgets that an array is read-only."""

@@ -7,14 +7,15 @@ the order of the output.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from brai.causal import Effect, causal_effect
-from brai.consensus import Consensus, consensus, table
+from brai.causal import Adjustment, Effect, causal_effect
+from brai.consensus import Consensus
 from brai.data import Dataset
 from brai.graphs import PDAG, families_of
 from brai.independence import CITest, Oracle
@@ -114,48 +115,76 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
         """Rows from, to, strength, direction; see `brai.consensus.table`."""
-        posterior = self._posterior()
-        return table(posterior.names, posterior.edge_probabilities(), threshold, both)
+        return self._posterior().edge_table(threshold, both)
 
     def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
-        """The graph of the edges that have at least this probability; see `brai.consensus`."""
-        posterior = self._posterior()
-        return consensus(posterior.names, posterior.edge_probabilities(), threshold, direction)
+        """The graph of the pairs that are adjacent with at least this probability; see `brai.consensus`."""
+        return self._posterior().consensus(threshold, direction)
 
-    def score_samples(self, X: Any, average: bool = True) -> Floats:
-        """Log predictive probability of each row: averaged over the posterior, or of the best graph alone.
+    def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
+        """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or
+        of the best graph alone.
 
         X has the variables of the training data, in any order, and no states that it did not declare.
         """
         check_is_fitted(self)
         test = Dataset.conforming(X, self._train)
         if average:
-            return averaged_log_predictive(self._posterior(), self._train, test, self.ess)
+            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
         names = sorted(self._train.names)  # so that the order of columns changes no sum
         dag = self.dag_.reorder(names)
         return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
 
-    def score(self, X: Any, y: Any = None, average: bool = True) -> float:
+    def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
         """Mean of `score_samples`; y is ignored."""
-        return float(self.score_samples(X, average).mean())
+        return float(self.score_samples(X, average=average, posterior=posterior).mean())
 
-    def log_predictive(self, X: Any) -> float:
+    def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
         """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
         check_is_fitted(self)
         test = Dataset.conforming(X, self._train)
-        return joint_log_predictive(self._posterior(), self._train, test, self.ess)
+        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
 
     def network(self, ess: float | None = None) -> Network:
         """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
         likelihood), by default the one learned with.
+
+        dag_ is one DAG of the class cpdag_: where that leaves the direction of an edge open, so does the data, and
+        ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
         """
         check_is_fitted(self)
         return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
 
-    def causal_effect(self, cause: str, outcome: str, **options: Any) -> Effect:
-        """P(outcome | do(cause)) averaged over the posterior; options: `brai.causal.causal_effect`."""
-        posterior = self._posterior()
-        return causal_effect(posterior, self._train, cause, outcome, **{"ess": self.ess, **options})
+    def causal_effect(
+        self,
+        cause: str,
+        outcome: str,
+        *,
+        change: tuple[Any, Any] | None = None,
+        values: Mapping[Any, float] | None = None,
+        adjustment: Adjustment = "optimal",
+        posterior: Posterior | None = None,
+        n_dags: int | None = None,
+        random_state: Any = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) averaged over a posterior (by default that of `posterior()`).
+
+        The effect is the change of the mean outcome when the cause goes from change[0] to change[1], by default
+        from its first to its last state; what states of the outcome count is said by ``values``, {"yes": 1} for
+        P(outcome = yes). More is said in `brai.causal.causal_effect`.
+        """
+        return causal_effect(
+            posterior or self._posterior(),
+            self._train,
+            cause,
+            outcome,
+            change=change,
+            values=values,
+            ess=self.ess,
+            adjustment=adjustment,
+            n_dags=n_dags,
+            random_state=random_state,
+        )
 
 
 class RAI(_StructureLearner):
@@ -303,22 +332,25 @@ class BRAI(_StructureLearner):
         k: int = 100,
         *,
         draws: int | None = None,
-        temperature: float = 1.0,
+        temperature: float | None = None,
         prior: Prior | None = None,
         random_state: Any = 0,
     ) -> Posterior:
         """Graphs of the tree with their probabilities: the k best distinct CPDAGs, weighed by their scores (the
-        paper's); or, if ``draws`` is given, so many draws at this temperature, weighed by how often each came.
+        paper's); or, if ``draws`` is given, so many draws at a temperature (1), weighed by how often each came.
 
         ``prior`` is uniform on "dags", by default for the k best (the paper's), or on "classes", by default for
         draws: the tree draws CPDAGs by their scores whatever their sizes, and "dags" multiplies by these.
         """
         check_is_fitted(self)
         if draws is None:
+            if temperature is not None:
+                raise ValueError("temperature is that of draws: give their number too, draws=500")
             return Posterior.from_scores(self.k_best(k), prior or "dags")
         if draws < 1:
             raise ValueError(f"draws is {draws}: give the number of draws, a whole number from 1 on")
-        return Posterior.from_draws(self.sample(draws, temperature, random_state), prior or "classes")
+        drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
+        return Posterior.from_draws(drawn, prior or "classes")
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""

@@ -194,6 +194,20 @@ class PDAG:
         """Parents, children and neighbours."""
         return self._named(self._sets[3][self._at(node)])
 
+    def has_edge(self, a: str, b: str) -> bool:
+        """Whether a → b."""
+        return bool(self._sets[1][self._at(a)] >> self._at(b) & 1)
+
+    def has_path(self, a: str, b: str) -> bool:
+        """Whether a directed path leads from a to b."""
+        seen, edge, goal = 0, self._sets[1][self._at(a)], 1 << self._at(b)
+        while edge & ~seen:
+            seen |= edge
+            edge = 0
+            for node in bits(seen):
+                edge |= self._sets[1][node]
+        return bool(seen & goal)
+
     def markov_blanket(self, node: str) -> tuple[str, ...]:
         """Adjacent nodes and other parents of children: in a CPDAG as in each DAG of its class."""
         pa, ch, _, near = self._sets

@@ -43,7 +43,7 @@ _FORMAT, _VERSION = "brai-network", 1
 _MAX_CELLS = 5 * 10**7  # of one CPT that is learned
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """A DAG with its parameters.
 
@@ -97,6 +97,12 @@ class Network:
         except graphlib.CycleError as error:
             cycle = " → ".join(self.names[i] for i in error.args[1])
             raise ValueError(f"the network has a directed cycle: {cycle}") from None
+
+    def __repr__(self) -> str:
+        parameters = sum(cpt.shape[0] * (cpt.shape[1] - 1) for cpt in self.cpts)
+        edges = sum(map(len, self.parents))
+        name = f"{self.name!r}, " if self.name else ""
+        return f"Network({name}{len(self.names)} variables, {edges} edges, {parameters} free parameters)"
 
     @property
     def pdag(self) -> PDAG:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from brai._columns import count
 from brai.adjacency import array, bits
+from brai.consensus import Consensus, Row, consensus, table
 from brai.equivalence import EquivalenceClass, Masks, TooManyPartsError
 from brai.graphs import PDAG, Family
 from brai.randomness import RandomState, generator
@@ -54,6 +55,9 @@ class Estimate(NamedTuple):
     n_dags: int
     exact: bool
 
+    def __float__(self) -> float:
+        return float(self.value)
+
 
 class Share(NamedTuple):
     """The DAGs of one class to look at: all of them, or ``n`` drawn."""
@@ -70,9 +74,10 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """Distinct CPDAGs with probabilities that sum to 1, most probable first; see the ways to make one below.
+    """Distinct CPDAGs with probabilities that sum to 1, most probable first.
 
-    ``log_scores`` may be NaN where a sampler gave none.
+    A fitted model makes one (``model.posterior()``), and so do `from_scores` and `from_draws` from graphs of any
+    origin. ``log_scores`` may be NaN where a sampler gave none.
     """
 
     cpdags: tuple[PDAG, ...]
@@ -233,6 +238,18 @@ class Posterior:
     def _budget(self) -> int:
         """DAGs that can be looked at in a second or two."""
         return max(1000, 1_000_000 // len(self.names))
+
+    # --- one graph for all -------------------------------------------------------------------------
+
+    def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[Row]:
+        """Rows from, to, strength, direction; see `brai.consensus.table`."""
+        return table(self.names, self.edge_probabilities(), threshold, both)
+
+    def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
+        """The graph of the pairs that are adjacent with at least this probability; see `brai.consensus`."""
+        return consensus(self.names, self.edge_probabilities(), threshold, direction)
+
+    # --- which DAGs to look at ----------------------------------------------------------------------
 
     def shares(self, n_dags: int | None = None) -> list[Share]:
         """Which DAGs to look at when there may be about ``n_dags``: all of a class, or draws by its weight.

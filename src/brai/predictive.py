@@ -41,9 +41,9 @@ def averaged_log_predictive(
 ) -> NDArray[np.float64]:
     """Log of Σ_G P(row | G, D) P(G | D) for each row of ``test``: every row a D_new of its own."""
     names, graphs = posterior.families()
-    weights = posterior.probabilities[:, None]
+    weights = _logs(posterior)[:, None]
     blocks = _by_graph(graphs, train.select(names), test.select(names), ess)
-    return np.concatenate([logsumexp(rows, axis=0, b=weights) for rows in blocks])
+    return np.concatenate([logsumexp(rows + weights, axis=0) for rows in blocks])
 
 
 def joint_log_predictive(posterior: Posterior, train: Dataset, test: Dataset, ess: float = 1.0) -> float:
@@ -54,7 +54,12 @@ def joint_log_predictive(posterior: Posterior, train: Dataset, test: Dataset, es
     names, graphs = posterior.families()
     blocks = _by_graph(graphs, train.select(names), test.select(names), ess)
     total = np.sum([rows.sum(axis=1) for rows in blocks], axis=0)
-    return float(logsumexp(total, b=posterior.probabilities))
+    return float(logsumexp(total + _logs(posterior)))
+
+
+def _logs(posterior: Posterior) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return np.log(posterior.probabilities)
 
 
 def _by_graph(
