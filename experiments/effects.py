@@ -1,11 +1,12 @@
-"""How well are causal effects recovered from data when the graph has to be learned?
+"""How well are causal effects recovered from data, with the true graph and with a learned one?
 
-    python experiments/effects.py [--sets 10] [--rows 500 5000] [--json FILE]
+    python experiments/effects.py [--data FOLDER] [--sets 10] [--rows 500 5000] [--json FILE]
 
-Rows are sampled from the five networks inside the package; for every ordered pair of variables the effect of
-moving the cause from its first to its last state on the mean outcome (states count 0, 1, 2, …) is compared with
-the truth, truncated factorisation of the network. Root mean squared error over pairs and data sets, and how
-often the truth lies within 2 standard deviations (over graphs and parameters), among pairs with an effect.
+Rows are sampled from the five networks inside the package, and from larger ones of FOLDER/networks if given (a
+third as many sets). The effect is that of moving the cause from its first to its last state on the mean outcome
+(states count 0, 1, 2, …); the truth is truncated factorisation of the network. Pairs are all ordered ones of small
+networks; of larger ones up to 60 that have a directed path in every DAG of the true class. Root mean squared error
+over pairs and data sets, and how often the truth lies within 2 standard deviations, among pairs with an effect.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, Network, __version__, load_network
-from brai.causal import Effect, causal_effect
+from brai.causal import causal_effect
 from brai.network import SHIPPED
 from brai.posterior import Posterior
 
-LEARNERS = ("posterior, 100 best", "best CPDAG", "true CPDAG", "no graph: P(y | x)")
+LARGER = ("child", "insurance", "alarm", "hailfinder")
+WAYS = [(graph, how) for graph in ("true class", "learned", "learned, flat") for how in ("optimal", "parents")]
 
 
 def truth(network: Network, x: str, y: str) -> float:
@@ -34,69 +36,84 @@ def truth(network: Network, x: str, y: str) -> float:
     return float(to - start)
 
 
-def associated(network: Network, data, x: str, y: str) -> float:
-    """Difference of the means of y between rows with the last and the first state of x."""
-    a, b = (data.codes[network.names.index(name)].astype(float) for name in (x, y))
-    groups = [b[a == code] for code in (len(network.states[network.names.index(x)]) - 1, 0)]
-    return float(np.subtract(*(group.mean() if len(group) else b.mean() for group in groups)))
+def chosen_pairs(network: Network, every: bool) -> list[tuple[str, str]]:
+    """All pairs; or those with a path in every DAG of the class, at most 60 of them."""
+    if every:
+        return list(permutations(network.names, 2))
+    paths = Posterior.from_scores([(network.pdag, 0.0)]).path_probabilities()
+    found = [(network.names[x], network.names[y]) for x, y in np.argwhere(paths > 1 - 1e-9)]
+    order = np.random.default_rng(0).permutation(len(found))[:60]
+    return [found[i] for i in order]
 
 
-def rows_of(network: Network, n: int, version: int) -> list[dict]:
+def one_set(network: Network, pairs: list[tuple[str, str]], n: int, version: int) -> list[dict]:
     """One row a pair of variables."""
     data = network.sample(n, random_state=np.random.SeedSequence([n, version]))
     model = BRAI(random_state=0).fit(data)
     posteriors = {
-        "posterior, 100 best": model.posterior(),
-        "best CPDAG": Posterior.from_scores([(model.cpdag_, 0.0)]),
-        "true CPDAG": Posterior.from_scores([(network.pdag, 0.0)]),
+        "true class": Posterior.from_scores([(network.pdag, 0.0)]),
+        "learned": model.posterior(),
+        "learned, flat": model.posterior(draws=500, temperature=10.0),
     }
-    found = []
-    for x, y in permutations(network.names, 2):
+    rows = []
+    for x, y in pairs:
         values = {state: i for i, state in enumerate(network.states[network.names.index(y)])}
-        row: dict = {"x": x, "y": y, "truth": truth(network, x, y)}
-        for name, posterior in posteriors.items():
-            effect: Effect = causal_effect(posterior, data, x, y, values=values)
-            row[name] = {"effect": effect.effect, "sd": effect.effect_sd}
-        row["no graph: P(y | x)"] = {"effect": associated(network, data, x, y)}
-        found.append(row)
+        row: dict = {"x": x, "y": y}
+        for graph, how in WAYS:
+            found = causal_effect(posteriors[graph], data, x, y, values=values, adjustment=how, n_dags=500)
+            row[f"{graph}, {how}"] = {"effect": found.effect, "sd": found.effect_sd}
+        a, b = (data.codes[network.names.index(name)].astype(float) for name in (x, y))
+        groups = [b[a == code] for code in (a.max(), a.min())]
+        row["P(y | x)"] = {"effect": float(np.subtract(*(group.mean() for group in groups)))}
+        rows.append(row)
+    return rows
+
+
+def summary(rows: list[dict]) -> dict:
+    """Root mean squared error, and share of pairs with an effect whose truth is within 2 standard deviations."""
+    found: dict = {}
+    for key in [k for k in rows[0] if isinstance(rows[0][k], dict)]:
+        off = np.array([row[key]["effect"] - row["truth"] for row in rows])
+        found[key] = {"rmse": float(np.sqrt(np.mean(off**2)))}
+        if "sd" in rows[0][key]:
+            real = np.array([abs(row["truth"]) > 1e-12 for row in rows])
+            within = np.abs(off) <= 2 * np.array([row[key]["sd"] for row in rows]) + 1e-12
+            found[key]["covered"] = float(within[real].mean())
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 5000])
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     results = []
-    print("| network | rows | " + " | ".join(LEARNERS) + " | truth within 2 sd: posterior | true CPDAG |")
-    print("|---" * (len(LEARNERS) + 4) + "|")
-    for name in SHIPPED:
-        network = load_network(name)
+    heads = [f"{graph}, {how}" for graph, how in WAYS] + ["P(y | x)"]
+    print("| network | rows | pairs | " + " | ".join(h.replace("|", "\\|") for h in heads) + " |")
+    print("|---" * (len(heads) + 3) + "|")
+    for name in [*SHIPPED, *(LARGER if args.data else ())]:
+        small = name in SHIPPED
+        network = load_network(name if small else args.data / "networks" / f"{name}.bif.gz")
+        pairs = chosen_pairs(network, every=small)
+        true = {pair: truth(network, *pair) for pair in pairs}
         for n in args.rows:
-            found = []
-            for version in range(args.sets):
+            rows: list[dict] = []
+            for version in range(args.sets if small else max(1, args.sets // 3)):
                 print(f"{name} {n} {version}", file=sys.stderr, flush=True)
-                found += rows_of(network, n, version)
-            results.append({"network": name, "rows": n, **summary(found)})
-            shown = [f"{results[-1]['rmse'][key]:.3f}" for key in LEARNERS]
-            shown += [f"{results[-1]['covered'][key]:.0%}" for key in ("posterior, 100 best", "true CPDAG")]
-            print(f"| {name} | {n} | " + " | ".join(shown) + " |", flush=True)
+                rows += one_set(network, pairs, n, version)
+            for row in rows:
+                row["truth"] = true[row["x"], row["y"]]
+            found = summary(rows)
+            results.append({"network": name, "rows": n, "pairs": len(pairs), "ways": found})
+            shown = [
+                f"{own['rmse']:.3f}" + (f" ({own['covered']:.0%})" if "covered" in own else "")
+                for own in (found[head] for head in heads)
+            ]
+            print(f"| {name} | {n} | {len(pairs)} | " + " | ".join(shown) + " |", flush=True)
     if args.json:
         args.json.write_text(json.dumps({"brai": __version__, "sets": args.sets, "results": results}, indent=1))
-
-
-def summary(found: list[dict]) -> dict:
-    """Errors of all pairs; coverage of the pairs that have an effect."""
-    rmse = {
-        k: float(np.sqrt(np.mean([(row[k]["effect"] - row["truth"]) ** 2 for row in found]))) for k in LEARNERS
-    }
-    real = [row for row in found if abs(row["truth"]) > 1e-12]
-    covered = {
-        k: float(np.mean([abs(row[k]["effect"] - row["truth"]) <= 2 * row[k]["sd"] + 1e-12 for row in real]))
-        for k in LEARNERS[:-1]
-    }
-    return {"rmse": rmse, "covered": covered, "pairs": len(found), "with_effect": len(real)}
 
 
 if __name__ == "__main__":
