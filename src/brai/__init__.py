@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
     from brai.independence import Oracle as Oracle
+    from brai.learners import Bootstrap as Bootstrap
+    from brai.learners import HillClimbing as HillClimbing
+    from brai.learners import OrderSearch as OrderSearch
     from brai.network import Network as Network
     from brai.network import load_network as load_network
     from brai.posterior import Posterior as Posterior
 
 _HOME = {
     "BRAI": "estimators",
+    "Bootstrap": "learners",
     "CITest": "independence",
     "DataError": "data",
     "Dataset": "data",
+    "HillClimbing": "learners",
     "Network": "network",
     "Oracle": "independence",
+    "OrderSearch": "learners",
     "PDAG": "graphs",
     "Posterior": "posterior",
     "RAI": "estimators",

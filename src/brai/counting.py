@@ -41,18 +41,18 @@ def _scale(n_rows: int) -> float:
     return 2.0 ** min(40, 62 - math.ceil(math.log2(128 * n_rows)))
 
 
-def log_cells(n_rows: int) -> Cells:
-    """Cell value n log n: mutual information and likelihood."""
+def log_cells(n_rows: int, penalty: float = 0.0) -> Cells:
+    """Cell value n log n: mutual information and likelihood; a penalty for each free parameter makes it BIC."""
     n = np.arange(n_rows + 1)
     scale = _scale(n_rows)
     values = np.rint(n * np.log(np.maximum(n, 1)) * scale).astype(np.int64)
-    return Cells(values[None, :], np.zeros(1), 1.0, scale, False)
+    return Cells(values[None, :], np.zeros(1), 1.0, scale, False, penalty)
 
 
 def bdeu_cells(n_rows: int, ess: float) -> Cells:
     """Cell value lgamma(n + ess / cells) - lgamma(ess / cells): Bayes factor and BDeu score."""
     values = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64)
-    return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True)
+    return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True, 0.0)
 
 
 def workspace(data: Dataset, depth: int) -> Work:

@@ -1,27 +1,18 @@
-"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
-
-Variables are taken in the order of their names while learning, so the order of the columns changes nothing but
-the order of the output.
-"""
+"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from brai.causal import Adjustment, Effect, causal_effect
-from brai.consensus import Consensus
+from brai.base import StructureLearner
 from brai.data import Dataset
-from brai.graphs import PDAG, families_of
+from brai.graphs import PDAG
 from brai.independence import CITest, Oracle
-from brai.network import Network
-from brai.posterior import Floats, Posterior, Prior
-from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
+from brai.posterior import Posterior, Prior
 from brai.progress import tree_progress
 from brai.rai import Learner, rai
 from brai.randomness import generator, seed_sequence
@@ -46,29 +37,20 @@ class BudgetWarning(UserWarning):
     """Part of the graph was left at a low order because max_tests was reached."""
 
 
-class _StructureLearner(BaseEstimator):  # type: ignore[misc]
-    """What RAI and B-RAI share: arguments to a Learner, a DAG to fitted attributes."""
+class _RecursiveLearner(StructureLearner):
+    """What RAI and B-RAI share: arguments to a Learner, and what its tests took."""
 
     ci_test: Any
-    family_score: str
-    ess: float
     max_order: int | None
     max_tests: int | None
-    _known_posterior: Posterior | None
 
     def _start(self, X: Any) -> tuple[Dataset, Learner, FamilyScores]:
-        data = Dataset.of(X)
-        for name in ("max_order", "max_tests"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, int | np.integer) and value >= 0):
-                raise ValueError(f"{name} is {value!r}: give a whole number from 0 on, or None for no limit")
+        data, scores = self._scores(X)
+        self._check_count("max_order", "max_tests")
         test = self.ci_test if isinstance(self.ci_test, Oracle) else CITest.of(self.ci_test)
-        sorted_data = data.select([data.names[i] for i in data.canonical_order()])
-        learner = Learner(sorted_data, test, max_order=self.max_order, max_tests=self.max_tests)
-        return data, learner, FamilyScores(sorted_data, self.family_score, self.ess)
+        return data, Learner(scores.data, test, max_order=self.max_order, max_tests=self.max_tests), scores
 
     def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
-        dag = to_dag(draw.families, learner.data.names).reorder(data.names)
         if truncated and learner.is_exhausted:
             warnings.warn(
                 f"more than max_tests = {self.max_tests} CI tests are needed; {truncated} groups were left as "
@@ -76,118 +58,11 @@ class _StructureLearner(BaseEstimator):  # type: ignore[misc]
                 BudgetWarning,
                 stacklevel=3,
             )
-        self.dag_, self.cpdag_ = dag, dag.to_cpdag()
-        self._train, self._known_posterior = data, None
-        self.log_score_ = draw.log_score
+        self._keep(data, draw.families, draw.log_score)
         self.n_ci_tests_ = np.trim_zeros(learner.tally.ci_tests, "b").copy()
-        self.n_features_in_ = data.n_variables
-        self.feature_names_in_ = np.array(data.names, dtype=object)
-
-    # --- answers; see brai.posterior, brai.predictive, brai.consensus, brai.causal ---
-
-    def posterior(self) -> Posterior:
-        """The graphs found, with their probabilities: here one CPDAG."""
-        check_is_fitted(self)
-        return Posterior.from_scores([(self.cpdag_, self.log_score_)])
-
-    def _posterior(self) -> Posterior:
-        """The posterior with its default settings, made once."""
-        check_is_fitted(self)
-        if self._known_posterior is None:
-            self._known_posterior = self.posterior()
-        return self._known_posterior
-
-    def edge_probabilities(self) -> Floats:
-        """P(i → j | data), (d, d), in the order of feature_names_in_."""
-        return self._posterior().edge_probabilities()
-
-    def adjacency_probabilities(self) -> Floats:
-        """P(i and j are adjacent | data)."""
-        return self._posterior().adjacency_probabilities()
-
-    def markov_blanket_probabilities(self) -> Floats:
-        """P(i is in the Markov blanket of j | data)."""
-        return self._posterior().markov_blanket_probabilities()
-
-    def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
-        """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
-        return self._posterior().path_probabilities(n_dags, random_state)
-
-    def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
-        """Rows from, to, strength, direction; see `brai.consensus.table`."""
-        return self._posterior().edge_table(threshold, both)
-
-    def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
-        """The graph of the pairs that are adjacent with at least this probability; see `brai.consensus`."""
-        return self._posterior().consensus(threshold, direction)
-
-    def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
-        """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or
-        of the best graph alone.
-
-        X has the variables of the training data, in any order, and no states that it did not declare.
-        """
-        check_is_fitted(self)
-        test = Dataset.conforming(X, self._train)
-        if average:
-            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
-        names = sorted(self._train.names)  # so that the order of columns changes no sum
-        dag = self.dag_.reorder(names)
-        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
-
-    def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
-        """Mean of `score_samples`; y is ignored."""
-        return float(self.score_samples(X, average=average, posterior=posterior).mean())
-
-    def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
-        """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
-        check_is_fitted(self)
-        test = Dataset.conforming(X, self._train)
-        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
-
-    def network(self, ess: float | None = None) -> Network:
-        """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
-        likelihood), by default the one learned with.
-
-        dag_ is one DAG of the class cpdag_: where that leaves the direction of an edge open, so does the data, and
-        ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
-        """
-        check_is_fitted(self)
-        return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
-
-    def causal_effect(
-        self,
-        cause: str,
-        outcome: str,
-        *,
-        change: tuple[Any, Any] | None = None,
-        values: Mapping[Any, float] | None = None,
-        adjustment: Adjustment = "optimal",
-        posterior: Posterior | None = None,
-        n_dags: int | None = None,
-        random_state: Any = 0,
-    ) -> Effect:
-        """P(outcome | do(cause)) averaged over a posterior (by default that of `posterior()`).
-
-        The effect is the change of the mean outcome when the cause goes from change[0] to change[1], by default
-        from its first to its last state; what states of the outcome count is said by ``values``, {"yes": 1} for
-        P(outcome = yes). More is said in `brai.causal.causal_effect`.
-        """
-        return causal_effect(
-            posterior or self._posterior(),
-            self._train,
-            cause,
-            outcome,
-            change=change,
-            values=values,
-            ess=self.ess,
-            adjustment=adjustment,
-            n_dags=n_dags,
-            random_state=random_state,
-        )
 
 
-class RAI(_StructureLearner):
+class RAI(_RecursiveLearner):
     """Recursive autonomy identification (Yehezkel & Lerner 2009): one graph from one pass over the data.
 
     Parameters
@@ -232,7 +107,7 @@ class RAI(_StructureLearner):
         return self
 
 
-class BRAI(_StructureLearner):
+class BRAI(_RecursiveLearner):
     """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018).
 
     Parameters

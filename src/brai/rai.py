@@ -76,7 +76,7 @@ class Learner:
         self._pool = np.zeros(1024, np.int32)
         announce(refine, data.codes.dtype)
         if isinstance(ci_test, Oracle):
-            self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False)
+            self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False, 0.0)
             self._rules = (ci_test.rule(data.names),) * 2
             self._association = np.zeros((data.n_variables, data.n_variables), np.int64)
         else:

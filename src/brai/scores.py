@@ -10,6 +10,7 @@ Scores are in nats and are always those of the full data, never of a bootstrap s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -19,7 +20,7 @@ from brai._jit import announce
 from brai.counting import bdeu_cells, check_positive, full_sample, log_cells, workspace
 from brai.data import Dataset
 from brai.graphs import Family
-from brai.kernels.counts import family_values
+from brai.kernels.counts import Cells, Sample, Work, family_values
 
 NAMES = ("bdeu", "bic")
 
@@ -36,10 +37,17 @@ class FamilyScores:
         self.data, self.score, self.capacity = data, score, capacity
         self.ess = check_positive("ess", ess)
         self._sample = full_sample(data)
-        self._cells = bdeu_cells(data.n_rows, ess) if score == "bdeu" else log_cells(data.n_rows)
+        penalty = math.log(data.n_rows) / 2
+        self._cells = bdeu_cells(data.n_rows, ess) if score == "bdeu" else log_cells(data.n_rows, penalty)
         self._work = workspace(data, 2)
         self._known: dict[Family, float] = {}
         self.n_computed = 0
+
+    def arrays(self, depth: int) -> tuple[Sample, Cells, Work]:
+        """What kernels score with: sample, cell values, and scratch memory with ``depth`` arrays of labels."""
+        if len(self._work.labels) < depth:
+            self._work = workspace(self.data, depth)
+        return self._sample, self._cells, self._work
 
     def families(self, families: Sequence[Family]) -> list[float]:
         """Score of each family."""
@@ -60,12 +68,10 @@ class FamilyScores:
     def _compute(self, families: list[Family]) -> list[float]:
         announce(family_values, self.data.codes.dtype)
         self.n_computed += len(families)
-        values = family_values(self._sample, self._cells, self._work, *family_arrays(families))
-        if self.score == "bic":
-            r = self.data.arities
-            free = [(r[child] - 1) * float(np.prod(r[list(own)], dtype=float)) for child, own in families]
-            values = values - np.log(self.data.n_rows) / 2 * np.array(free)
-        return [float(v) for v in values]
+        values: list[float] = family_values(
+            self._sample, self._cells, self._work, *family_arrays(families)
+        ).tolist()
+        return values
 
 
 def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

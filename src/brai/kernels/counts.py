@@ -50,6 +50,7 @@ class Cells(NamedTuple):
     ess: float
     scale: float
     bdeu: bool
+    penalty: float  # of a family, in nats for each free parameter (BIC)
 
 
 class Rule(NamedTuple):
@@ -297,28 +298,45 @@ def associations(sample: Sample, cells: Cells, work: Work) -> Array:
 
 
 @njit
+def label_value(
+    sample: Sample, cells: Cells, work: Work, x: int, z: Array, n_z: int, size: float, other: Array
+) -> float:
+    """Score of the family of x whose parents have labelled the rows by z; ``other`` is overwritten."""
+    weights, r = sample.weights, sample.arities[x]
+    for j in range(len(weights)):
+        work.counts[z[j]] += weights[j]
+    f_z, _ = drain(work.counts, n_z, cells, size)
+    n = extend(z, n_z, sample.codes[x], r, other, work.scratch)
+    for j in range(len(weights)):
+        work.counts[other[j]] += weights[j]
+    f_xz, _ = drain(work.counts, n, cells, size * r)
+    return (f_xz - f_z) / cells.scale - cells.penalty * (r - 1) * size
+
+
+@njit
+def label_parents(
+    sample: Sample, work: Work, parents: Array, z: Array, other: Array
+) -> tuple[Array, Array, int, float]:
+    """Label rows by the states of the parents: labels, the other array, number of labels, configurations."""
+    n, size = 1, 1.0
+    z[: len(sample.weights)] = 0
+    for p in parents:
+        n = extend(z, n, sample.codes[p], sample.arities[p], other, work.scratch)
+        z, other = other, z
+        size = grow(size, sample.arities[p])
+    return z, other, n, size
+
+
+@njit
 def family_values(
     sample: Sample, cells: Cells, work: Work, children: Array, parents: Array, starts: Array
 ) -> Array:
-    """F(XZ) - F(Z) in nats for each family; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
+    """Score of each family in nats; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
     out = np.empty(len(children))
-    weights, labels = sample.weights, work.labels
     for i in range(len(children)):
-        z, other, n, size = labels[0], labels[1], 1, 1.0
-        z[: len(weights)] = 0
-        for p in parents[starts[i] : starts[i + 1]]:
-            n = extend(z, n, sample.codes[p], sample.arities[p], other, work.scratch)
-            z, other = other, z
-            size = grow(size, sample.arities[p])
-        for j in range(len(weights)):
-            work.counts[z[j]] += weights[j]
-        f_z, _ = drain(work.counts, n, cells, size)
-        x, r = children[i], sample.arities[children[i]]
-        n = extend(z, n, sample.codes[x], r, other, work.scratch)
-        for j in range(len(weights)):
-            work.counts[other[j]] += weights[j]
-        f_xz, _ = drain(work.counts, n, cells, size * r)
-        out[i] = (f_xz - f_z) / cells.scale
+        own = parents[starts[i] : starts[i + 1]]
+        z, other, n, size = label_parents(sample, work, own, work.labels[0], work.labels[1])
+        out[i] = label_value(sample, cells, work, children[i], z, n, size, other)
     return out
 
 

@@ -1,0 +1,158 @@
+"""What every structure learner has in common: from families to fitted attributes, and the answers they give.
+
+Variables are taken in the order of their names while learning, so the order of the columns changes nothing but
+the order of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from brai.causal import Adjustment, Effect, causal_effect
+from brai.consensus import Consensus
+from brai.data import Dataset
+from brai.graphs import PDAG, Family, families_of
+from brai.network import Network
+from brai.posterior import Floats, Posterior
+from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
+from brai.scores import FamilyScores
+
+
+class StructureLearner(BaseEstimator):  # type: ignore[misc]
+    """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
+
+    family_score: str
+    ess: float
+    _known_posterior: Posterior | None
+
+    def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
+        """The data as it came, and scores on it with its variables sorted by name."""
+        data = Dataset.of(X)
+        sorted_data = data.select([data.names[i] for i in data.canonical_order()])
+        return data, FamilyScores(sorted_data, self.family_score, self.ess)
+
+    def _check_count(self, *names: str, least: int = 0) -> None:
+        """Arguments that are whole numbers from ``least`` on, or None."""
+        for name in names:
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if value is not None and not (whole and value >= least):
+                raise ValueError(f"{name} is {value!r}: give a whole number from {least} on, or None for no limit")
+
+    def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
+        """Fitted attributes from families over the variables sorted by name."""
+        names = tuple(sorted(data.names))
+        dag = PDAG.from_parents(names, [own for _, own in sorted(families)]).reorder(data.names)
+        self.dag_, self.cpdag_ = dag, dag.to_cpdag()
+        self.log_score_ = log_score
+        self.n_features_in_ = data.n_variables
+        self.feature_names_in_ = np.array(data.names, dtype=object)
+        self._train, self._known_posterior = data, None
+
+    # --- answers; see brai.posterior, brai.predictive, brai.consensus, brai.causal ---
+
+    def posterior(self) -> Posterior:
+        """The graphs found, with their probabilities: here one CPDAG."""
+        check_is_fitted(self)
+        return Posterior.from_scores([(self.cpdag_, self.log_score_)])
+
+    def _posterior(self) -> Posterior:
+        """The posterior with its default settings, made once."""
+        check_is_fitted(self)
+        if self._known_posterior is None:
+            self._known_posterior = self.posterior()
+        return self._known_posterior
+
+    def edge_probabilities(self) -> Floats:
+        """P(i → j | data), (d, d), in the order of feature_names_in_."""
+        return self._posterior().edge_probabilities()
+
+    def adjacency_probabilities(self) -> Floats:
+        """P(i and j are adjacent | data)."""
+        return self._posterior().adjacency_probabilities()
+
+    def markov_blanket_probabilities(self) -> Floats:
+        """P(i is in the Markov blanket of j | data)."""
+        return self._posterior().markov_blanket_probabilities()
+
+    def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
+        """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
+        return self._posterior().path_probabilities(n_dags, random_state)
+
+    def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
+        """Rows from, to, strength, direction; see `brai.consensus.table`."""
+        return self._posterior().edge_table(threshold, both)
+
+    def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
+        """The graph of the pairs that are adjacent with at least this probability; see `brai.consensus`."""
+        return self._posterior().consensus(threshold, direction)
+
+    def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
+        """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or
+        of the best graph alone.
+
+        X has the variables of the training data, in any order, and no states that it did not declare.
+        """
+        check_is_fitted(self)
+        test = Dataset.conforming(X, self._train)
+        if average:
+            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+        names = sorted(self._train.names)  # so that the order of columns changes no sum
+        dag = self.dag_.reorder(names)
+        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
+
+    def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
+        """Mean of `score_samples`; y is ignored."""
+        return float(self.score_samples(X, average=average, posterior=posterior).mean())
+
+    def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
+        """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
+        check_is_fitted(self)
+        test = Dataset.conforming(X, self._train)
+        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+
+    def network(self, ess: float | None = None) -> Network:
+        """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
+        likelihood), by default the one learned with.
+
+        dag_ is one DAG of the class cpdag_: where that leaves the direction of an edge open, so does the data, and
+        ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
+        """
+        check_is_fitted(self)
+        return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
+
+    def causal_effect(
+        self,
+        cause: str,
+        outcome: str,
+        *,
+        change: tuple[Any, Any] | None = None,
+        values: Mapping[Any, float] | None = None,
+        adjustment: Adjustment = "optimal",
+        posterior: Posterior | None = None,
+        n_dags: int | None = None,
+        random_state: Any = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) averaged over a posterior (by default that of `posterior()`).
+
+        The effect is the change of the mean outcome when the cause goes from change[0] to change[1], by default
+        from its first to its last state; what states of the outcome count is said by ``values``, {"yes": 1} for
+        P(outcome = yes). More is said in `brai.causal.causal_effect`.
+        """
+        return causal_effect(
+            posterior or self._posterior(),
+            self._train,
+            cause,
+            outcome,
+            change=change,
+            values=values,
+            ess=self.ess,
+            adjustment=adjustment,
+            n_dags=n_dags,
+            random_state=random_state,
+        )

@@ -1,0 +1,152 @@
+"""FamilyTable: for each variable the scored parent sets worth considering, best first.
+
+Score-based methods of every kind need only these: search over orders, exact dynamic programming, MCMC over
+orders. A set is worth considering only if it scores higher than each of its subsets, for whenever it can be
+chosen, so can they. To begin with the table holds sets of up to two parents (of the most promising candidates
+where variables are many), and larger ones of the few candidates that promise most. It grows on demand: by
+families found elsewhere, such as those of a tree's leaves (`add`), and around a graph (`grow`).
+
+Candidates are lists for each variable, so any number of variables will do. Costs: about d²·(d - 1)/2 scores for
+pairs up to PAIRS variables, then a number in proportion to d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._jit import announce
+from brai.graphs import Family
+from brai.kernels.climbing import TIE
+from brai.kernels.listing import larger_sets, pair_scores, single_gains
+from brai.kernels.ordering import Sets
+from brai.scores import FamilyScores
+
+PAIRS = 60  # candidates of which all pairs are scored
+LARGER = 14  # candidates of which larger sets are scored
+
+
+class FamilyTable:
+    """Scored parent sets by variable; ``sets[v]`` maps parents (sorted) to the score, unordered."""
+
+    def __init__(
+        self,
+        scores: FamilyScores,
+        *,
+        max_parents: int = 4,
+        pairs: int = PAIRS,
+        larger: int = LARGER,
+        allowed: NDArray[np.bool_] | None = None,
+    ):
+        if max_parents < 0:
+            raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, from 0 on")
+        if not 0 <= larger <= 24:
+            raise ValueError(f"larger is {larger}: give the number of candidates for larger sets, 0 to 24")
+        self.scores, self.max_parents = scores, max_parents
+        self._pairs, self._larger = pairs, larger
+        d = scores.data.n_variables
+        self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
+        announce(larger_sets, scores.data.codes.dtype)
+        self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
+
+    def __len__(self) -> int:
+        """Number of parent sets in all."""
+        return sum(map(len, self.sets))
+
+    def _listed(self, v: int) -> dict[tuple[int, ...], float]:
+        kernel = self.scores.arrays(max(4, self.max_parents + 2))
+        candidates = np.flatnonzero(self.allowed[:, v])
+        alone, gains = single_gains(*kernel, v, candidates)
+        found: dict[tuple[int, ...], float] = {(): float(alone)}
+        if self.max_parents == 0 or not len(candidates):
+            return found
+        for a in np.flatnonzero(gains > TIE):
+            found[(int(candidates[a]),)] = float(alone + gains[a])
+        if self.max_parents == 1:
+            return found
+        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
+        near, own = candidates[rank], alone + gains[rank]
+        pairs = pair_scores(*kernel, v, near)
+        pairs = np.maximum(pairs, pairs.T)
+        better = np.maximum(np.maximum(own[:, None], own), alone)
+        for a, b in np.argwhere(np.triu(pairs > better + TIE, 1)):
+            found[tuple(sorted((int(near[a]), int(near[b]))))] = float(pairs[a, b])
+        if self.max_parents > 2 and len(near) > 2:
+            best = np.maximum(pairs, better)
+            promise = np.maximum(own - alone, (pairs - np.maximum(own, alone)).max(axis=1))
+            few = np.argsort(-np.round(promise, 9), kind="stable")[: self._larger]
+            self._list_larger(
+                v, near[few], np.maximum(own, alone)[few], best[np.ix_(few, few)], float(alone), found
+            )
+        return found
+
+    def _list_larger(
+        self,
+        v: int,
+        candidates: NDArray[np.int64],
+        singles: NDArray[np.float64],
+        pairs: NDArray[np.float64],
+        alone: float,
+        found: dict[tuple[int, ...], float],
+    ) -> None:
+        m = len(candidates)
+        best = np.full(1 << m, -np.inf)
+        best[0] = alone
+        for a in range(m):
+            best[1 << a] = singles[a]
+            for b in range(a):
+                best[1 << a | 1 << b] = pairs[a, b]
+        most, room = min(self.max_parents, m), 4096
+        while True:
+            sets, values = np.empty((room, most), np.int64), np.empty(room)
+            kernel = self.scores.arrays(max(4, self.max_parents + 2))
+            n = int(larger_sets(*kernel, v, candidates, best, most, sets, values))
+            if n <= room:
+                break
+            room = n
+        for own, value in zip(sets[:n].tolist(), values[:n].tolist(), strict=True):
+            found[tuple(sorted(p for p in own if p >= 0))] = value
+
+    def add(self, families: Iterable[Family]) -> int:
+        """Take in families from elsewhere, of any size; the number of those that were new and worth it."""
+        new = [f for f in dict.fromkeys(families) if f[1] not in self.sets[f[0]] and self._may(f)]
+        added = 0
+        for (v, parents), score in zip(new, self.scores.families(new), strict=True):
+            known = self.sets[v]
+            if score > max(s for own, s in known.items() if set(own) <= set(parents)) + TIE:
+                known[parents] = score
+                added += 1
+        return added
+
+    def _may(self, family: Family) -> bool:
+        return bool(self.allowed[list(family[1]), family[0]].all())
+
+    def grow(self, families: Sequence[Family]) -> int:
+        """Look around a graph: families with one parent more, fewer or exchanged; the number taken in."""
+        d = self.scores.data.n_variables
+        around = []
+        for v, parents in families:
+            others = [x for x in range(d) if x != v and x not in parents]
+            fewer = [tuple(p for p in parents if p != out) for out in parents]
+            around += [(v, own) for own in fewer]
+            around += [(v, tuple(sorted((*own, x)))) for own in (parents, *fewer) for x in others]
+        return self.add(around)
+
+    def arrays(self) -> Sets:
+        """The table as `brai.kernels.ordering` takes it, and as `families` reads it back."""
+        self._sorted = [sorted(own.items(), key=lambda item: (-item[1], item[0])) for own in self.sets]
+        every = list(chain.from_iterable(self._sorted))
+        return Sets(
+            np.cumsum([0, *map(len, self._sorted)], dtype=np.int64),
+            np.array([score for _, score in every]),
+            np.cumsum([0, *(len(parents) for parents, _ in every)], dtype=np.int64),
+            np.array([p for parents, _ in every for p in parents], np.int32),
+        )
+
+    def families(self, sets: Sets, chosen: NDArray[np.int64]) -> tuple[Family, ...]:
+        """The families behind the chosen sets, one for each variable."""
+        starts = sets.first[:-1]
+        return tuple((v, self._sorted[v][int(e - starts[v])][0]) for v, e in enumerate(chosen))

@@ -1,0 +1,239 @@
+"""Greedy search over DAGs: the best addition, deletion or reversal of an edge, again and again.
+
+``adj`` is "row to column". ``delta[i, j]`` is what the score of j's family gains if i becomes one of its parents,
+or ceases to be one; a reversal is two of these. Only the column of a family that changed is computed anew.
+
+Of equal gains (within TIE) the first pair in ``order`` is taken, by its row, then its column; addition and
+deletion before reversal. There are many: with a score-equivalent score both directions of a first edge gain the
+same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai._jit import njit
+from brai.kernels.counts import Array, Cells, Sample, Work, extend, grow, label_parents, label_value
+
+TIE = 1e-9
+NONE, TOGGLE, REVERSE = 0, 1, 2
+
+
+@njit
+def next_random(state: Array) -> int:
+    """Random bits (xorshift64*, Vigna 2016); ``state`` is one uint64, not 0."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return x * np.uint64(2685821657736338717)
+
+
+@njit
+def below(state: Array, n: int) -> int:
+    """A random number 0..n-1."""
+    return int((next_random(state) >> np.uint64(11)) % np.uint64(n))
+
+
+@njit
+def parents_of(adj: Array, j: int, buffer: Array) -> Array:
+    """Parents of j, in increasing order."""
+    n = 0
+    for i in range(len(adj)):
+        if adj[i, j]:
+            buffer[n] = i
+            n += 1
+    return buffer[:n]
+
+
+@njit
+def toggle_column(
+    sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int, j: int, delta: Array
+) -> int:
+    """Fill delta[:, j]; returns the number of families scored."""
+    d, scored = len(adj), 1
+    buffer, fewer = np.empty(d, np.int64), np.empty(d, np.int64)
+    own = parents_of(adj, j, buffer)
+    z, other, n, size = label_parents(sample, work, own, work.labels[0], work.labels[1])
+    now = label_value(sample, cells, work, j, z, n, size, other)
+    for i in range(d):
+        delta[i, j] = -np.inf
+        if i == j or adj[i, j] or not allowed[i, j] or len(own) >= most:
+            continue
+        m = extend(z, n, sample.codes[i], sample.arities[i], work.labels[2], work.scratch)
+        more = grow(size, sample.arities[i])
+        delta[i, j] = label_value(sample, cells, work, j, work.labels[2], m, more, other) - now
+        scored += 1
+    for i in own:
+        k = 0
+        for p in own:
+            if p != i:
+                fewer[k] = p
+                k += 1
+        z, other, n, size = label_parents(sample, work, fewer[:k], work.labels[0], work.labels[1])
+        delta[i, j] = label_value(sample, cells, work, j, z, n, size, other) - now
+        scored += 1
+    return scored
+
+
+@njit
+def reachable(adj: Array, reach: Array) -> None:
+    """reach[i]: the nodes below i, as bits in uint64 words. The graph has no directed cycle."""
+    d = len(adj)
+    waiting = np.zeros(d, np.int64)  # children not done
+    for i in range(d):
+        for j in range(d):
+            waiting[i] += adj[i, j]
+    done = np.empty(d, np.int64)
+    n = 0
+    for i in range(d):
+        if waiting[i] == 0:
+            done[n] = i
+            n += 1
+    reach[:] = np.uint64(0)
+    k = 0
+    while k < n:
+        j = done[k]
+        k += 1
+        for i in range(d):
+            if adj[i, j]:
+                for w in range(reach.shape[1]):
+                    reach[i, w] |= reach[j, w]
+                reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                waiting[i] -= 1
+                if waiting[i] == 0:
+                    done[n] = i
+                    n += 1
+
+
+@njit
+def is_below(reach: Array, i: int, j: int) -> bool:
+    """Whether a directed path leads from i to j."""
+    return (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@njit
+def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
+    """Whether i → j is the only directed path from i to j."""
+    lone = True
+    for c in range(len(adj)):
+        lone &= c == j or not adj[i, c] or not is_below(reach, c, j)
+    return lone
+
+
+@njit
+def is_listed(hashes: Array, n: int, value: int) -> bool:
+    """Whether a graph is in the tabu list, which is a ring of hashes, n of them so far."""
+    listed = False
+    for k in range(min(n, len(hashes))):
+        listed |= hashes[k] == value
+    return listed
+
+
+@njit
+def best_move(
+    adj: Array,
+    delta: Array,
+    reach: Array,
+    most: int,
+    order: Array,
+    keys: Array,
+    here: int,
+    tabu: Array,
+    n_tabu: int,
+) -> tuple[int, int, int, float]:
+    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``here`` is the graph's hash."""
+    n_parents = np.zeros(len(adj), np.int64)
+    for j in range(len(adj)):
+        n_parents[j] = adj[:, j].sum()
+    kind, a, b, best = NONE, 0, 0, -np.inf
+    for i in order:
+        for j in order:
+            gain = delta[i, j]
+            if gain > best + TIE and (adj[i, j] or (not adj[j, i] and not is_below(reach, j, i))):
+                if not is_listed(tabu, n_tabu, here ^ keys[i, j]):
+                    kind, a, b, best = TOGGLE, i, j, gain
+            if adj[i, j] and n_parents[i] < most:
+                gain = delta[i, j] + delta[j, i]
+                if gain > best + TIE and may_reverse(adj, reach, i, j):
+                    if not is_listed(tabu, n_tabu, here ^ keys[i, j] ^ keys[j, i]):
+                        kind, a, b, best = REVERSE, i, j, gain
+    return kind, a, b, best
+
+
+@njit
+def toggles(sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int) -> tuple[Array, int]:
+    """All of delta, and the number of families scored."""
+    delta, scored = np.full(adj.shape, -np.inf), 0
+    for j in range(len(adj)):
+        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta)
+    return delta, scored
+
+
+@njit
+def climb(
+    sample: Sample,
+    cells: Cells,
+    work: Work,
+    adj: Array,
+    allowed: Array,
+    most: int,
+    delta: Array,
+    order: Array,
+    keys: Array,
+    tabu: Array,
+    patience: int,
+    max_moves: int,
+) -> tuple[int, int]:
+    """Climb from adj with its delta; adj becomes the best DAG met. Returns moves made and families scored.
+
+    With an empty tabu list the search ends at the first local maximum; else the best move that leads to none of
+    the last len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
+    """
+    d = len(adj)
+    reach, best_adj = np.zeros((d, (d + 63) // 64), np.uint64), adj.copy()
+    score, best, stale, moves, scored, here, n_tabu = 0.0, 0.0, 0, 0, 0, np.uint64(0), 0
+    for i in range(d):
+        for j in range(d):
+            if adj[i, j]:
+                here ^= keys[i, j]
+    while moves < max_moves:
+        reachable(adj, reach)
+        if len(tabu) > 0:
+            tabu[n_tabu % len(tabu)] = here
+            n_tabu += 1
+        kind, i, j, gain = best_move(adj, delta, reach, most, order, keys, here, tabu, n_tabu)
+        if kind == NONE or (gain <= TIE and len(tabu) == 0):
+            break
+        adj[i, j] ^= 1
+        here ^= keys[i, j]
+        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta)
+        if kind == REVERSE:
+            adj[j, i] = 1
+            here ^= keys[j, i]
+            scored += toggle_column(sample, cells, work, adj, allowed, most, i, delta)
+        score += gain
+        moves += 1
+        stale += 1
+        if score > best + TIE:
+            best, stale = score, 0
+            best_adj[:] = adj
+        elif stale >= patience:
+            break
+    adj[:] = best_adj
+    return moves, scored
+
+
+@njit
+def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None:
+    """Toggle n random edges, as far as the graph stays a DAG."""
+    d = len(adj)
+    reach = np.zeros((d, (d + 63) // 64), np.uint64)
+    for _ in range(n):
+        reachable(adj, reach)
+        i, j = below(state, d), below(state, d)
+        if adj[i, j]:
+            adj[i, j] = 0
+        elif i != j and allowed[i, j] and not adj[j, i] and not is_below(reach, j, i) and adj[:, j].sum() < most:
+            adj[i, j] = 1

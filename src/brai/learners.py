@@ -1,0 +1,226 @@
+"""Front doors to score-based learners, and to the bootstrap of any learner."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from brai.base import StructureLearner
+from brai.data import Dataset
+from brai.families import FamilyTable
+from brai.graphs import PDAG, families_of
+from brai.posterior import Posterior, Prior
+from brai.progress import counted
+from brai.randomness import seed_sequence
+from brai.scores import FamilyScores
+from brai.search import hill_climb, search_by_order
+
+
+class HillClimbing(StructureLearner):
+    """Hill climbing and tabu search over DAGs: the best addition, deletion or reversal of an edge, repeatedly.
+
+    Parameters
+    ----------
+    tabu : int, length of the tabu list; 0 is plain hill climbing
+    patience : int, moves without a new best after which tabu search ends
+    restarts : int, further climbs from perturbed copies of the best DAG
+    perturbations : int, edges toggled to perturb it
+    ties : "auto" or "columns". "columns" breaks ties by the order of columns, as bnlearn does; "auto" does not
+        look at it, and climbs twice, see brai.search
+    max_parents : int, or None
+    start : PDAG to start from (a DAG), or None for no edges
+    allowed : (d, d) bool array in the order of columns, which edges i → j may be added; or None for all
+    family_score, ess : as in RAI
+    random_state : for restarts
+
+    Attributes
+    ----------
+    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    n_moves_, n_scored_ : int, moves made and families scored
+    """
+
+    def __init__(
+        self,
+        *,
+        tabu: int = 20,
+        patience: int = 20,
+        restarts: int = 0,
+        perturbations: int = 10,
+        ties: Literal["auto", "columns"] = "auto",
+        max_parents: int | None = None,
+        start: PDAG | None = None,
+        allowed: Any = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        random_state: Any = 0,
+    ):
+        self.tabu = tabu
+        self.patience = patience
+        self.restarts = restarts
+        self.perturbations = perturbations
+        self.ties = ties
+        self.max_parents = max_parents
+        self.start = start
+        self.allowed = allowed
+        self.family_score = family_score
+        self.ess = ess
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> HillClimbing:
+        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check_count("tabu", "restarts", "perturbations", "max_parents")
+        self._check_count("patience", least=1)
+        if self.ties not in ("auto", "columns"):
+            raise ValueError(f"ties is {self.ties!r}: choose 'auto' or 'columns'")
+        data, scores = self._scores(X)
+        rank = [data.names.index(name) for name in scores.data.names]
+        found = hill_climb(
+            scores,
+            start=_start_graph(self.start, scores.data.names),
+            allowed=_allowed_edges(self.allowed, rank),
+            max_parents=self.max_parents,
+            tabu=self.tabu,
+            patience=self.patience,
+            restarts=self.restarts,
+            perturbations=self.perturbations,
+            orders=None if self.ties == "auto" else [np.argsort(rank).tolist()],
+            seed=seed_sequence(self.random_state),
+        )
+        self._keep(data, found.families, found.log_score)
+        self.n_moves_, self.n_scored_ = found.n_moves, found.n_scored
+        return self
+
+
+def _start_graph(start: PDAG | None, names: tuple[str, ...]) -> np.ndarray[Any, Any] | None:
+    if start is None:
+        return None
+    if not isinstance(start, PDAG) or not start.is_dag():
+        raise ValueError(f"start is {start!r}: give a DAG, such as graph.to_dag(), or None")
+    return start.reorder(names).adjacency
+
+
+def _allowed_edges(allowed: Any, rank: list[int]) -> np.ndarray[Any, Any] | None:
+    if allowed is None:
+        return None
+    edges = np.array(allowed, bool)
+    if edges.shape != (len(rank), len(rank)):
+        raise ValueError(f"allowed has shape {edges.shape}: give one row and one column for each of {len(rank)}")
+    edges = edges[np.ix_(rank, rank)]
+    np.fill_diagonal(edges, False)
+    return edges
+
+
+class OrderSearch(StructureLearner):
+    """Local search over orders of the variables, on a table of scored parent sets.
+
+    Parameters
+    ----------
+    restarts : int, climbs, half from random orders and half from perturbed copies of the best
+    max_parents : int, largest parent set listed at first; the table may grow beyond around the best DAG
+    pairs, larger : int, candidates of which pairs, and larger sets, are listed
+    grow : bool, whether it may
+    family_score, ess : as in RAI
+    random_state : of the orders
+
+    Attributes
+    ----------
+    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    n_sets_, n_reached_ : int, parent sets in the table; climbs of the last search that reached the best score
+    """
+
+    def __init__(
+        self,
+        *,
+        restarts: int = 200,
+        max_parents: int = 4,
+        pairs: int = 60,
+        larger: int = 14,
+        grow: bool = True,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        random_state: Any = 0,
+    ):
+        self.restarts = restarts
+        self.max_parents = max_parents
+        self.pairs = pairs
+        self.larger = larger
+        self.grow = grow
+        self.family_score = family_score
+        self.ess = ess
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> OrderSearch:
+        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check_count("restarts", least=1)
+        data, scores = self._scores(X)
+        table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger)
+        seed = seed_sequence(self.random_state)
+        found = search_by_order(table, restarts=self.restarts, grow=self.grow, seed=seed)
+        self._keep(data, found.families, found.log_score)
+        self.n_sets_, self.n_reached_ = found.n_sets, found.n_reached
+        return self
+
+
+class Bootstrap(StructureLearner):
+    """The classic bootstrap of any learner here: it is fitted to n samples drawn with replacement.
+
+    Parameters
+    ----------
+    estimator : the learner, such as MMHC() or HillClimbing(); its scores are those of the members
+    n : int, bootstrap samples
+    random_state : of the samples; a random_state of the learner is left as it is
+    verbose : bool, a progress bar on standard error
+
+    Attributes
+    ----------
+    members_ : list of (CPDAG, log score), in the order of samples; scores are those on the full data
+    cpdag_, dag_, log_score_ : the member of highest score on the full data
+    n_features_in_, feature_names_in_
+
+    `posterior()` weighs members by how often they came; so `edge_table()` is bnlearn's ``boot.strength``. With
+    ``by="score"`` distinct members are weighed by their scores on the full data.
+    """
+
+    def __init__(self, estimator: Any, n: int = 200, *, random_state: Any = None, verbose: bool = False):
+        self.estimator = estimator
+        self.n = n
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Bootstrap:
+        """Learn from n bootstrap samples of a table; y is ignored."""
+        self._check_count("n", least=1)
+        self.family_score, self.ess = self.estimator.family_score, self.estimator.ess
+        data, scores = self._scores(X)
+        seeds = seed_sequence(self.random_state).spawn(self.n)
+        members: list[tuple[PDAG, PDAG, float]] = []
+        with counted(self.verbose, "bootstrap samples", self.n) as advance:
+            for seed in seeds:
+                members.append(self._member(data, scores, seed))
+                advance()
+        best = max(range(self.n), key=lambda i: (members[i][2], -i))
+        dag = members[best][0].reorder(scores.data.names)
+        self._keep(data, families_of(dag), members[best][2])
+        self.members_ = [(cpdag, score) for _, cpdag, score in members]
+        return self
+
+    def _member(
+        self, data: Dataset, scores: FamilyScores, seed: np.random.SeedSequence
+    ) -> tuple[PDAG, PDAG, float]:
+        rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
+        sample = Dataset(data.codes[:, rows], data.names, data.states)
+        model = clone(self.estimator).fit(sample)
+        score = scores.total(families_of(model.dag_.reorder(scores.data.names)))
+        return model.dag_, model.cpdag_, score
+
+    def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
+        """The members as a weighted set: by how often each came, or distinct ones by their scores."""
+        check_is_fitted(self)
+        if by == "score":
+            return Posterior.from_scores(self.members_, prior or "dags")
+        if by != "frequency":
+            raise ValueError(f"by is {by!r}: choose 'frequency' or 'score'")
+        return Posterior.from_draws(self.members_, prior or "classes")

@@ -1,0 +1,161 @@
+"""Search for the DAG of highest score: hill climbing and tabu search over graphs.
+
+Hill climbing makes the best addition, deletion or reversal of an edge until none helps. Tabu search (Glover
+1989) goes on from there to the best neighbour it has not been to lately. Many moves tie: with a
+score-equivalent score both directions of a first edge gain the same, and which one is taken decides where the
+search ends. bnlearn takes the one that comes first in the order of columns, and data sets often list causes
+first. Here the order of columns is no matter: ties go to variables with few states, and in a second climb to
+those that gain most with others; the better DAG is kept. Climbs from perturbed copies of the best one may
+follow.
+
+Reference: Glover 1989, "Tabu search, part I", ORSA Journal on Computing 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._jit import announce
+from brai.families import FamilyTable
+from brai.graphs import Family
+from brai.kernels.climbing import TIE, climb, perturb, toggles
+from brai.kernels.ordering import search_orders
+from brai.scores import FamilyScores
+
+Adjacency = NDArray[np.uint8]
+NO_LIMIT = 2**62
+
+
+class Found(NamedTuple):
+    """A DAG as its families, its log score, and what finding it took."""
+
+    families: tuple[Family, ...]
+    log_score: float
+    n_moves: int
+    n_scored: int
+
+
+class Limits(NamedTuple):
+    """What a climb may do: edges that may be added, parents at most, tabu list, patience, moves at most."""
+
+    allowed: NDArray[np.bool_]
+    max_parents: int
+    tabu: int
+    patience: int
+    max_moves: int
+
+
+def hill_climb(
+    scores: FamilyScores,
+    *,
+    start: NDArray[np.integer] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    max_parents: int | None = None,
+    tabu: int = 20,
+    patience: int = 20,
+    restarts: int = 0,
+    perturbations: int = 10,
+    max_moves: int | None = None,
+    orders: Sequence[Sequence[int]] | None = None,
+    seed: np.random.SeedSequence | None = None,
+) -> Found:
+    """Climb from ``start`` (adjacency, default no edges), then from ``restarts`` perturbed copies of the best DAG.
+
+    ``allowed[i, j]`` says whether the edge i → j may be added. ``tabu`` is the length of the tabu list, 0 for
+    plain hill climbing; ``patience`` the number of moves without a new best after which tabu search ends.
+    ``orders`` are the orders of variables by which ties are broken, one climb for each.
+    """
+    d = scores.data.n_variables
+    limits = Limits(
+        ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool),
+        d if max_parents is None else max_parents,
+        tabu,
+        patience,
+        max_moves or NO_LIMIT,
+    )
+    rng = np.random.Generator(np.random.PCG64(seed))
+    keys = rng.integers(1, 2**64, (d, d), np.uint64)  # a graph is known by the keys of its edges (Zobrist 1970)
+    state = rng.integers(1, 2**64, 1, np.uint64)
+    announce(climb, scores.data.codes.dtype)
+    base = np.zeros((d, d), np.uint8) if start is None else np.array(start, np.uint8)
+    delta, scored = toggles(*scores.arrays(3), base, limits.allowed, limits.max_parents)
+    if orders is None:
+        orders = _tie_orders(scores, delta)
+    best, best_score, moves = base, -np.inf, 0
+    for attempt in range(len(orders) + restarts):
+        adj = base.copy() if attempt < len(orders) else best.copy()
+        if attempt >= len(orders):
+            perturb(adj, limits.allowed, limits.max_parents, perturbations, state)
+            delta, n = toggles(*scores.arrays(3), adj, limits.allowed, limits.max_parents)
+            scored += n
+        order = np.array(orders[attempt % len(orders)], np.int64)
+        made, n = _climb(scores, adj, delta.copy(), order, keys, limits)
+        score = scores.total(_families(adj))
+        moves, scored = moves + made, scored + n
+        if score > best_score + TIE:
+            best, best_score = adj, score
+    return Found(_families(best), best_score, moves, scored)
+
+
+def _climb(
+    scores: FamilyScores,
+    adj: Adjacency,
+    delta: NDArray[np.float64],
+    order: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    limits: Limits,
+) -> tuple[int, int]:
+    allowed, most, tabu, patience, moves = limits
+    listed = np.zeros(tabu, np.uint64)
+    made, scored = climb(*scores.arrays(3), adj, allowed, most, delta, order, keys, listed, patience, moves)
+    return int(made), int(scored)
+
+
+def _tie_orders(scores: FamilyScores, delta: NDArray[np.float64]) -> list[list[int]]:
+    """Variables by their number of states, and by what edges with others gain; equal ones as they come."""
+    arities = scores.data.arities
+    gain = np.round(np.where(np.isfinite(delta), np.maximum(delta, 0.0), 0.0).sum(axis=0), 6)
+    every = range(len(arities))
+    return [sorted(every, key=lambda i: arities[i]), sorted(every, key=lambda i: -gain[i])]
+
+
+def _families(adj: Adjacency) -> tuple[Family, ...]:
+    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(adj.T))
+
+
+class OrderFound(NamedTuple):
+    """The DAG of the best order, its log score, the number of sets in the table, and of climbs that reached it."""
+
+    families: tuple[Family, ...]
+    log_score: float
+    n_sets: int
+    n_reached: int
+
+
+def search_by_order(
+    table: FamilyTable,
+    *,
+    restarts: int = 200,
+    starts: Sequence[Sequence[int]] = (),
+    swaps: int = 10,
+    grow: bool = True,
+    seed: np.random.SeedSequence | None = None,
+) -> OrderFound:
+    """Local search over orders on a table; where it grows around the best DAG, the search goes on from there."""
+    d = table.scores.data.n_variables
+    announce(search_orders, np.dtype(np.int64))
+    state = np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64)
+    order, chosen = np.empty(d, np.int64), np.empty(d, np.int64)
+    first = np.array(starts, np.int64).reshape(-1, d)
+    sets = table.arrays()
+    score, reached = search_orders(sets, first, restarts, swaps, order, chosen, state)
+    while grow and table.grow(table.families(sets, chosen)):
+        before, sets = score, table.arrays()
+        score, reached = search_orders(sets, order[None].copy(), restarts // 4, swaps, order, chosen, state)
+        if score <= before + TIE:
+            break
+    return OrderFound(table.families(sets, chosen), float(score), len(table), int(reached))

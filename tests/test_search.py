@@ -1,0 +1,282 @@
+"""Hill climbing, family tables and search over orders against literal twins and brute force."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from all_dags import all_dags, bdeu_scores, family_list
+from brai import RAI, Bootstrap, HillClimbing, OrderSearch
+from brai.adjacency import topological_order
+from brai.families import FamilyTable
+from brai.graphs import PDAG
+from brai.kernels.ordering import best_place, climb_order, settle
+from brai.scores import FamilyScores
+from brai.search import hill_climb, search_by_order
+from conftest import random_dag, random_data
+
+TIE = 1e-9
+
+
+def parents_of(adj):
+    return tuple((v, tuple(np.flatnonzero(own).tolist())) for v, own in enumerate(adj.T))
+
+
+def is_acyclic(adj):
+    try:
+        topological_order(adj)
+    except ValueError:
+        return False
+    return True
+
+
+def naive_climb(scores, order, tabu, patience, allowed, most, start):
+    """Every neighbour scored from scratch; a list of whole graphs is the tabu list."""
+    now = start.copy()
+    best, best_score, stale, seen = now.copy(), scores.total(parents_of(now)), 0, []
+    while True:
+        seen.append(now.tobytes())
+        here, choice, top = scores.total(parents_of(now)), None, -np.inf
+        for i in order:
+            for j in order:
+                steps = []
+                if i != j and (now[i, j] or allowed[i, j]):
+                    steps.append([(i, j)])
+                if now[i, j] and allowed[j, i]:
+                    steps.append([(i, j), (j, i)])
+                for step in steps:
+                    new = now.copy()
+                    for a, b in step:
+                        new[a, b] ^= 1
+                    if (new & new.T).any() or not is_acyclic(new) or (new.sum(axis=0) > most).any():
+                        continue
+                    if tabu and new.tobytes() in seen[-tabu:]:
+                        continue
+                    gain = scores.total(parents_of(new)) - here
+                    if gain > top + TIE:
+                        choice, top = new, gain
+        if choice is None or (not tabu and top <= TIE):
+            return best, best_score
+        now, stale = choice, stale + 1
+        score = scores.total(parents_of(now))
+        if score > best_score + TIE:
+            best, best_score, stale = now.copy(), score, 0
+        elif stale >= patience:
+            return best, best_score
+    return None
+
+
+@pytest.mark.parametrize("score", ["bdeu", "bic"])
+@pytest.mark.parametrize("tabu", [0, 1, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_climb_equals_its_twin(seed, tabu, score):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 7))
+    scores = FamilyScores(random_data(rng, d, 70, 3), score)
+    allowed = rng.random((d, d)) < (1.0 if seed % 2 else 0.8)
+    np.fill_diagonal(allowed, False)
+    start = random_dag(rng, d, 0.3) & allowed.astype(np.int8)
+    most = int(rng.integers(1, d + 1)) if not start.any() else d
+    order = rng.permutation(d).tolist()
+    found = hill_climb(
+        scores, start=start, allowed=allowed, max_parents=most, tabu=tabu, patience=8, orders=[order]
+    )
+    graph, expected = naive_climb(scores, order, tabu, 8, allowed, most, start.astype(np.uint8))
+    assert found.families == parents_of(graph)
+    assert found.log_score == pytest.approx(expected, abs=1e-9)
+
+
+def test_climbs_obey_and_improve(rng):
+    data = random_data(rng, 9, 150, 3, density=0.4)
+    scores = FamilyScores(data)
+    plain = hill_climb(scores, tabu=0)
+    tabu = hill_climb(scores)
+    more = hill_climb(scores, restarts=20, seed=np.random.SeedSequence(1))
+    assert plain.log_score <= tabu.log_score + TIE <= more.log_score + 2 * TIE
+    assert more == hill_climb(scores, restarts=20, seed=np.random.SeedSequence(1))
+    assert more.n_moves > tabu.n_moves
+    few = hill_climb(scores, max_parents=1, restarts=5, seed=np.random.SeedSequence(1))
+    assert max(len(own) for _, own in few.families) == 1
+    one_way = np.triu(np.ones((9, 9), bool), 1)
+    for _ in range(3):
+        found = hill_climb(scores, allowed=one_way, restarts=5, seed=np.random.SeedSequence(1))
+        assert all(p < v for v, own in found.families for p in own)
+    assert hill_climb(scores, max_moves=2, orders=[range(9)]).n_moves == 2
+
+
+# ---------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4])
+def test_table_holds_what_no_subset_beats(rng, most):
+    scores = FamilyScores(random_data(rng, 7, 120, 3, density=0.7))
+    table = FamilyTable(scores, max_parents=most)
+    larger = 0
+    for v in range(7):
+        others = [p for p in range(7) if p != v]
+        every = {
+            own: s for k in range(most + 1) for own in combinations(others, k) for s in scores.families([(v, own)])
+        }
+        worth = {
+            own: s
+            for own, s in every.items()
+            if all(s > t + TIE for sub, t in every.items() if set(sub) < set(own))
+        }
+        assert table.sets[v] == pytest.approx(worth, abs=1e-9)
+        larger += sum(len(own) > 2 for own in worth)
+    assert larger > 0 or most < 3
+    assert len(table) == sum(map(len, table.sets))
+
+
+def test_table_grows(rng):
+    data = random_data(rng, 8, 300, 2, density=0.9)
+    scores = FamilyScores(data)
+    table, full = FamilyTable(scores, max_parents=1), FamilyTable(scores, max_parents=3)
+    before = len(table)
+    wanted = [(v, own) for v in range(8) for own in full.sets[v] if len(own) == 2]
+    assert table.add(wanted) == len(wanted) > 0
+    assert table.add(wanted) == 0
+    assert len(table) == before + len(wanted)
+    pairs = [(v, own) for v in range(8) for own in combinations(sorted({*range(8)} - {v}), 2)]
+    useless = next((v, own) for v, own in pairs if own not in full.sets[v])
+    assert table.add([useless]) == 0
+    best = search_by_order(table, grow=False, seed=np.random.SeedSequence(0))
+    more = search_by_order(table, seed=np.random.SeedSequence(0))
+    assert more.log_score >= best.log_score
+    barred = FamilyTable(scores, allowed=np.triu(np.ones((8, 8), bool), 1))
+    assert barred.add([(0, (5,))]) == 0
+    assert barred.grow([(v, ()) for v in range(8)]) == 0
+    assert all(p < v for v in range(8) for own in barred.sets[v] for p in own)
+    with pytest.raises(ValueError, match="max_parents is -1"):
+        FamilyTable(scores, max_parents=-1)
+    with pytest.raises(ValueError, match="larger is 30"):
+        FamilyTable(scores, larger=30)
+
+
+# ---------------------------------------------------------------- orders
+
+
+def score_of(table, order):
+    place = {v: k for k, v in enumerate(order)}
+    return sum(max(s for own, s in table.sets[v].items() if all(place[p] < place[v] for p in own)) for v in order)
+
+
+def test_orders_are_scored_and_moves_are_the_best_ones(rng):
+    table = FamilyTable(FamilyScores(random_data(rng, 7, 120, 3, density=0.7)))
+    sets = table.arrays()
+    for _ in range(20):
+        order = rng.permutation(7)
+        place, chosen = np.empty(7, np.int64), np.empty(7, np.int64)
+        total = settle(sets, order, place, chosen)
+        assert total == pytest.approx(score_of(table, order.tolist()), abs=1e-9)
+        for v in range(7):
+            rest = [u for u in order.tolist() if u != v]
+            gains = [score_of(table, [*rest[:k], v, *rest[k:]]) - total for k in range(7)]
+            to, gain = best_place(sets, order, place, chosen, v)
+            assert place[v] == order.tolist().index(v)
+            assert gain == pytest.approx(max(*gains, TIE), abs=1e-8)
+            if max(gains) > TIE:
+                assert gains[to] == pytest.approx(max(gains), abs=1e-8)
+        state = np.array([7], np.uint64)
+        best = climb_order(sets, order, place, chosen, state)
+        assert best >= total - TIE
+        assert sorted(order.tolist()) == list(range(7))
+        assert all(best_place(sets, order, place, chosen, v)[1] <= TIE for v in range(7))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_order_search_finds_the_best_dag_of_five_nodes(seed):
+    data = random_data(np.random.default_rng(seed), 5, 80, 3)
+    scores = bdeu_scores(all_dags(5), data, 1.0)
+    model = OrderSearch(restarts=30).fit(data)
+    assert model.log_score_ == pytest.approx(scores.max(), abs=1e-9)
+    equal = [family_list(all_dags(5)[g]) for g in np.flatnonzero(scores > scores.max() - 1e-7)]
+    assert family_list(model.dag_.adjacency) in equal
+    assert model.n_reached_ > 0
+
+
+# ---------------------------------------------------------------- estimators
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: HillClimbing(restarts=3),
+        lambda: HillClimbing(tabu=0),
+        lambda: OrderSearch(restarts=20),
+        lambda: Bootstrap(HillClimbing(), 5, random_state=1),
+        lambda: Bootstrap(RAI(), 5, random_state=1),
+    ],
+    ids=["tabu", "plain", "orders", "bootstrap", "bootstrap of RAI"],
+)
+def test_fitted_learners(rng, make):
+    data = random_data(rng, 7, 120, 3)
+    order = rng.permutation(7)
+    other = data.select([data.names[i] for i in order])
+    a, b = make().fit(data), make().fit(other)
+    assert a.dag_ == b.dag_.reorder(data.names)
+    assert a.log_score_ == b.log_score_
+    assert a.dag_.is_dag()
+    assert a.cpdag_ == a.dag_.to_cpdag()
+    assert np.array_equal(a.edge_probabilities()[np.ix_(order, order)], b.edge_probabilities())
+    assert a.score(data) == b.score(other)
+    scores = FamilyScores(data)
+    total = scores.total((v, tuple(np.flatnonzero(own).tolist())) for v, own in enumerate(a.dag_.adjacency.T))
+    assert a.log_score_ == pytest.approx(total, abs=1e-9)
+
+
+def test_hill_climbing_options(rng):
+    data = random_data(rng, 6, 100, 3)
+    turned = data.select(data.names[::-1])
+    for one in (data, turned):
+        scores = FamilyScores(one)
+        expected = naive_climb(scores, range(6), 0, 1, ~np.eye(6, dtype=bool), 6, np.zeros((6, 6), np.uint8))
+        model = HillClimbing(tabu=0, ties="columns").fit(one)
+        assert np.array_equal(model.dag_.adjacency, expected[0])
+    start = PDAG(data.names, random_dag(rng, 6, 0.9))
+    allowed = np.tril(np.ones((6, 6), bool), -1)
+    model = HillClimbing(allowed=allowed, max_parents=2, random_state=0).fit(data)
+    assert not np.triu(model.dag_.adjacency).any()
+    assert model.n_moves_ > 0 < model.n_scored_
+    assert HillClimbing(start=start, tabu=0).fit(data).log_score_ >= FamilyScores(data).total(
+        parents_of(start.adjacency)
+    )
+    for settings, words in (
+        ({"tabu": -1}, "tabu is -1"),
+        ({"patience": 0}, "patience is 0"),
+        ({"ties": "names"}, "ties is 'names'"),
+        ({"allowed": np.ones((2, 2))}, r"allowed has shape \(2, 2\)"),
+        ({"start": PDAG.from_edges(data.names, undirected=[data.names[:2]])}, "start is"),
+        ({"restarts": 1.5}, "restarts is 1.5"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            HillClimbing(**settings).fit(data)
+
+
+def test_bootstrap_members(rng):
+    data = random_data(rng, 5, 60, 3)
+    model = Bootstrap(HillClimbing(), 40, random_state=2).fit(data)
+    assert len(model.members_) == 40
+    scores = FamilyScores(data)
+    for cpdag, score in model.members_[:5]:
+        families = ((v, tuple(np.flatnonzero(own).tolist())) for v, own in enumerate(cpdag.to_dag().adjacency.T))
+        assert score == pytest.approx(scores.total(families), abs=1e-9)
+    assert model.log_score_ == max(score for _, score in model.members_)
+    share = np.mean([cpdag.skeleton() for cpdag, _ in model.members_], axis=0)
+    np.testing.assert_allclose(model.adjacency_probabilities(), share, rtol=0, atol=1e-12)
+    assert len({cpdag for cpdag, _ in model.members_}) == len(model.posterior())
+    best = model.posterior(by="score", prior="classes")
+    assert best.probabilities[0] == best.probabilities.max()
+    assert best.log_scores[0] == pytest.approx(model.log_score_)
+    with pytest.raises(ValueError, match="by is 'rank'"):
+        model.posterior(by="rank")
+    with pytest.raises(ValueError, match="n is 0"):
+        Bootstrap(HillClimbing(), 0).fit(data)
+
+
+def test_all_orders_of_a_small_table(rng):
+    table = FamilyTable(FamilyScores(random_data(rng, 6, 60, 3, density=0.8)))
+    top = max(score_of(table, order) for order in permutations(range(6)))
+    assert search_by_order(table, grow=False, seed=np.random.SeedSequence(3)).log_score == pytest.approx(top)
