@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
 from itertools import combinations, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from all_dags import all_dags, bdeu_scores, family_list
-from brai import RAI, Bootstrap, HillClimbing, OrderSearch
+from brai import MMHC, RAI, Bootstrap, Dataset, HillClimbing, OrderSearch
 from brai.adjacency import topological_order
+from brai.comparators.mmhc import neighbourhoods
 from brai.families import FamilyTable
 from brai.graphs import PDAG
 from brai.kernels.ordering import best_place, climb_order, settle
@@ -208,8 +212,10 @@ def test_order_search_finds_the_best_dag_of_five_nodes(seed):
         lambda: OrderSearch(restarts=20),
         lambda: Bootstrap(HillClimbing(), 5, random_state=1),
         lambda: Bootstrap(RAI(), 5, random_state=1),
+        lambda: MMHC(),
+        lambda: MMHC(0.2, min_rows_per_cell=None, df="full", max_parents=2),
     ],
-    ids=["tabu", "plain", "orders", "bootstrap", "bootstrap of RAI"],
+    ids=["tabu", "plain", "orders", "bootstrap", "bootstrap of RAI", "mmhc", "mmhc, other rules"],
 )
 def test_fitted_learners(rng, make):
     data = random_data(rng, 7, 120, 3)
@@ -280,3 +286,41 @@ def test_all_orders_of_a_small_table(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 6, 60, 3, density=0.8)))
     top = max(score_of(table, order) for order in permutations(range(6)))
     assert search_by_order(table, grow=False, seed=np.random.SeedSequence(3)).log_score == pytest.approx(top)
+
+
+def test_workers_change_nothing(rng):
+    data = random_data(rng, 6, 80, 3)
+    one, two = (Bootstrap(MMHC(), 12, n_jobs=n, random_state=4).fit(data) for n in (1, 2))
+    assert one.members_ == two.members_
+    assert one.dag_ == two.dag_
+
+
+def test_mmhc_stays_in_its_skeleton(rng):
+    data = random_data(rng, 8, 200, 3)
+    model = MMHC().fit(data)
+    assert not (model.dag_.skeleton() & ~model.skeleton_).any()
+    assert (model.skeleton_ == neighbourhoods(data).adjacency).all()
+    assert model.n_ci_tests_[0] > 0
+    with pytest.raises(ValueError, match="alpha is 2"):
+        MMHC(2).fit(data)
+
+
+@pytest.mark.skipif("BRAI_DATA" not in os.environ, reason="set BRAI_DATA to the folder that holds mmhc/")
+def test_bnlearn_on_the_original_data():
+    """bnlearn 5.2.1 on the ten Alarm sets (hc, tabu), means; its mmhc on the first: 22 arcs."""
+    folder = Path(os.environ["BRAI_DATA"])
+    base = folder / "mmhc" / "Alarm"
+    meta = json.loads((base / "Alarm_meta.json").read_text())
+    arrays = np.load(base / "Alarm_pool.npz")
+    sets = [
+        Dataset.from_codes(arrays["pool"][rows], arities=meta["arity_network"], names=meta["columns"])
+        for rows in arrays["idx_s500"]
+    ]
+    plain = [HillClimbing(tabu=0, ties="columns").fit(own).log_score_ for own in sets]
+    tabu = [HillClimbing(tabu=10, patience=10, ties="columns").fit(own).log_score_ for own in sets]
+    assert np.mean(plain) == pytest.approx(-5322, abs=0.6)
+    assert np.mean(tabu) == pytest.approx(-5263, abs=0.6)
+    assert np.mean([HillClimbing().fit(own).log_score_ for own in sets]) > -5263
+    mmhc = MMHC(min_rows_per_cell=None, df="full", tabu=0, ties="columns").fit(sets[0])
+    assert mmhc.dag_.n_edges == 22
+    assert mmhc.log_score_ == pytest.approx(-7036, abs=0.5)

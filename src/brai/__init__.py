@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
     from brai.independence import Oracle as Oracle
+    from brai.learners import MMHC as MMHC
     from brai.learners import Bootstrap as Bootstrap
     from brai.learners import HillClimbing as HillClimbing
     from brai.learners import OrderSearch as OrderSearch
@@ -36,6 +37,7 @@ _HOME = {
     "DataError": "data",
     "Dataset": "data",
     "HillClimbing": "learners",
+    "MMHC": "learners",
     "Network": "network",
     "Oracle": "independence",
     "OrderSearch": "learners",

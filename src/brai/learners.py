@@ -9,13 +9,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from brai.base import StructureLearner
+from brai.comparators.mmhc import neighbourhoods
 from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, families_of
+from brai.parallel import run
 from brai.posterior import Posterior, Prior
 from brai.progress import counted
 from brai.randomness import seed_sequence
-from brai.scores import FamilyScores
 from brai.search import hill_climb, search_by_order
 
 
@@ -164,6 +165,74 @@ class OrderSearch(StructureLearner):
         return self
 
 
+class MMHC(StructureLearner):
+    """Max-min hill climbing (Tsamardinos, Brown & Aliferis 2006): neighbours by tests, directions by score.
+
+    Parameters
+    ----------
+    alpha : float, level of the G² tests
+    min_rows_per_cell : float, rows per cell below which a test is not made; None for no such rule
+    df : {"strata", "cells", "full"}, how degrees of freedom are counted; see brai.comparators.mmhc
+    max_order : int, largest condition set, or None
+    tabu, patience, ties : of the hill climbing, as in HillClimbing; those of the paper by default
+    max_parents, family_score, ess : as in HillClimbing
+
+    Attributes
+    ----------
+    skeleton_ : (d, d) bool array, the neighbours that hill climbing may join
+    n_ci_tests_ : array, tests made, by order
+    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        min_rows_per_cell: float | None = 5.0,
+        df: Literal["strata", "cells", "full"] = "strata",
+        max_order: int | None = None,
+        tabu: int = 100,
+        patience: int = 15,
+        ties: Literal["auto", "columns"] = "auto",
+        max_parents: int | None = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+    ):
+        self.alpha = alpha
+        self.min_rows_per_cell = min_rows_per_cell
+        self.df = df
+        self.max_order = max_order
+        self.tabu = tabu
+        self.patience = patience
+        self.ties = ties
+        self.max_parents = max_parents
+        self.family_score = family_score
+        self.ess = ess
+
+    def fit(self, X: Any, y: Any = None) -> MMHC:
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        data = Dataset.of(X)
+        skeleton = neighbourhoods(
+            data,
+            alpha=self.alpha,
+            min_rows_per_cell=self.min_rows_per_cell,
+            max_order=self.max_order,
+            df=self.df,
+        )
+        climbing = HillClimbing(
+            tabu=self.tabu,
+            patience=self.patience,
+            ties=self.ties,
+            max_parents=self.max_parents,
+            allowed=skeleton.adjacency,
+            family_score=self.family_score,
+            ess=self.ess,
+        ).fit(data)
+        self._keep(data, families_of(climbing.dag_.reorder(sorted(data.names))), climbing.log_score_)
+        self.skeleton_, self.n_ci_tests_ = skeleton.adjacency, skeleton.n_ci_tests
+        return self
+
+
 class Bootstrap(StructureLearner):
     """The classic bootstrap of any learner here: it is fitted to n samples drawn with replacement.
 
@@ -171,6 +240,7 @@ class Bootstrap(StructureLearner):
     ----------
     estimator : the learner, such as MMHC() or HillClimbing(); its scores are those of the members
     n : int, bootstrap samples
+    n_jobs : int, workers (joblib: -1 for all cores); changes no result
     random_state : of the samples; a random_state of the learner is left as it is
     verbose : bool, a progress bar on standard error
 
@@ -184,9 +254,18 @@ class Bootstrap(StructureLearner):
     ``by="score"`` distinct members are weighed by their scores on the full data.
     """
 
-    def __init__(self, estimator: Any, n: int = 200, *, random_state: Any = None, verbose: bool = False):
+    def __init__(
+        self,
+        estimator: Any,
+        n: int = 200,
+        *,
+        n_jobs: int | None = 1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
         self.estimator = estimator
         self.n = n
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -195,26 +274,15 @@ class Bootstrap(StructureLearner):
         self._check_count("n", least=1)
         self.family_score, self.ess = self.estimator.family_score, self.estimator.ess
         data, scores = self._scores(X)
-        seeds = seed_sequence(self.random_state).spawn(self.n)
-        members: list[tuple[PDAG, PDAG, float]] = []
+        tasks = [(self.estimator, data, seed) for seed in seed_sequence(self.random_state).spawn(self.n)]
         with counted(self.verbose, "bootstrap samples", self.n) as advance:
-            for seed in seeds:
-                members.append(self._member(data, scores, seed))
-                advance()
-        best = max(range(self.n), key=lambda i: (members[i][2], -i))
-        dag = members[best][0].reorder(scores.data.names)
-        self._keep(data, families_of(dag), members[best][2])
-        self.members_ = [(cpdag, score) for _, cpdag, score in members]
+            models = run(_fitted, tasks, self.n_jobs, advance)
+        families = [families_of(dag.reorder(scores.data.names)) for dag, _ in models]
+        log_scores = [scores.total(own) for own in families]
+        best = int(np.argmax(np.round(log_scores, 9)))
+        self._keep(data, families[best], log_scores[best])
+        self.members_ = [(cpdag, score) for (_, cpdag), score in zip(models, log_scores, strict=True)]
         return self
-
-    def _member(
-        self, data: Dataset, scores: FamilyScores, seed: np.random.SeedSequence
-    ) -> tuple[PDAG, PDAG, float]:
-        rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
-        sample = Dataset(data.codes[:, rows], data.names, data.states)
-        model = clone(self.estimator).fit(sample)
-        score = scores.total(families_of(model.dag_.reorder(scores.data.names)))
-        return model.dag_, model.cpdag_, score
 
     def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
         """The members as a weighted set: by how often each came, or distinct ones by their scores."""
@@ -224,3 +292,10 @@ class Bootstrap(StructureLearner):
         if by != "frequency":
             raise ValueError(f"by is {by!r}: choose 'frequency' or 'score'")
         return Posterior.from_draws(self.members_, prior or "classes")
+
+
+def _fitted(estimator: Any, data: Dataset, seed: np.random.SeedSequence) -> tuple[PDAG, PDAG]:
+    """DAG and CPDAG that a copy of the estimator finds in a bootstrap sample."""
+    rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
+    model = clone(estimator).fit(Dataset(data.codes[:, rows], data.names, data.states))
+    return model.dag_, model.cpdag_

@@ -1,0 +1,31 @@
+"""The one door to parallel work: joblib, whose configuration chooses threads, processes or a cluster.
+
+Tasks are flat and independent, and each knows its own seed: results do not depend on the number of workers. By
+default they run in threads, since compiled code holds no lock; ``joblib.parallel_config(backend=...)`` chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+
+Result = TypeVar("Result")
+
+
+def run(
+    function: Callable[..., Result],
+    tasks: Iterable[tuple[Any, ...]],
+    n_jobs: int | None = 1,
+    advance: Callable[[], None] = lambda: None,
+) -> list[Result]:
+    """Results of function(*task), in the order of tasks; ``advance`` is called after each."""
+    found = []
+    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(function)(*task) for task in tasks
+    )
+    for result in results:
+        found.append(result)
+        advance()
+    return found
