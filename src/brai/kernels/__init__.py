@@ -4,6 +4,9 @@
 - `refining`: the CI tests of IncreaseResolution
 - `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
 - `predicting`: predictive probabilities of families
+- `climbing`: hill climbing and tabu search over DAGs
+- `listing`, `ordering`: scored parent sets; local search over orders
+- `maxmin`: max-min parents and children
 
 Conventions: ``codes`` is variable-major (d, M); ``weights`` counts how often each of the M rows occurs; graphs
 are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is indexed 0..k-1, and

@@ -21,13 +21,13 @@ NONE, TOGGLE, REVERSE = 0, 1, 2
 
 @njit
 def next_random(state: Array) -> int:
-    """Random bits (xorshift64*, Vigna 2016); ``state`` is one uint64, not 0."""
+    """Random bits (xorshift64, Marsaglia 2003); ``state`` is one uint64, not 0."""
     x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
     state[0] = x
-    return x * np.uint64(2685821657736338717)
+    return x
 
 
 @njit

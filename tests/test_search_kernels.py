@@ -1,0 +1,89 @@
+"""The kernels of searches on small inputs; also run with the JIT switched off (see the Makefile)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from brai.counting import bdeu_cells, full_sample, log_cells, workspace
+from brai.families import FamilyTable
+from brai.kernels import climbing, ordering
+from brai.scores import FamilyScores
+from conftest import random_dag, random_data
+
+
+@pytest.mark.parametrize("bdeu", [True, False])
+def test_toggles_are_differences_of_family_scores(rng, bdeu):
+    data = random_data(rng, 6, 40, 3)
+    cells = bdeu_cells(40, 1.0) if bdeu else log_cells(40, np.log(40) / 2)
+    scores = FamilyScores(data, "bdeu" if bdeu else "bic")
+    adj, allowed = random_dag(rng, 6, 0.5).astype(np.uint8), rng.random((6, 6)) < 0.8
+    work = workspace(data, 3)
+    delta, scored = climbing.toggles(full_sample(data), cells, work, adj, allowed, 3)
+    for buffer in (work.counts, work.margins, work.scratch):
+        assert not buffer.any()
+    counted = 6
+    for j in range(6):
+        own = set(np.flatnonzero(adj[:, j]).tolist())
+        now = scores.families([(j, tuple(sorted(own)))])[0]
+        for i in range(6):
+            if i in own or (i != j and allowed[i, j] and len(own) < 3):
+                new = scores.families([(j, tuple(sorted(own ^ {i})))])[0]
+                assert delta[i, j] == pytest.approx(new - now, abs=1e-9)
+                counted += 1
+            else:
+                assert delta[i, j] == -np.inf
+    assert scored == counted
+
+
+def test_reachability(rng):
+    for d in (1, 5, 70):
+        adj = random_dag(rng, d, min(1.0, 3 / d)).astype(np.uint8)
+        reach = np.zeros((d, (d + 63) // 64), np.uint64)
+        climbing.reachable(adj, reach)
+        paths = adj.astype(bool)
+        for k in range(d):
+            paths |= paths[:, k, None] & paths[None, k, :]
+        found = [[climbing.is_below(reach, i, j) for j in range(d)] for i in range(d)]
+        assert np.array_equal(found, paths)
+        for i, j in np.argwhere(adj):
+            without = adj.astype(bool)
+            without[i, j] = False
+            for k in range(d):
+                without |= without[:, k, None] & without[None, k, :]
+            assert climbing.may_reverse(adj, reach, i, j) == (not without[i, j])
+
+
+def test_random_numbers_are_spread_and_repeat():
+    state = np.array([5], np.uint64)
+    drawn = [int(climbing.below(state, 6)) for _ in range(6000)]
+    assert np.abs(np.bincount(drawn, minlength=6) - 1000).max() < 130
+    assert drawn[:5] == [int(climbing.below(again, 6)) for again in [np.array([5], np.uint64)] for _ in range(5)]
+
+
+def test_perturbed_graphs_stay_dags(rng):
+    adj, allowed = np.zeros((6, 6), np.uint8), rng.random((6, 6)) < 0.7
+    state = np.array([9], np.uint64)
+    edges = 0
+    for _ in range(30):
+        climbing.perturb(adj, allowed, 2, 5, state)
+        reach = np.zeros((6, 1), np.uint64)
+        climbing.reachable(adj, reach)
+        assert not any(climbing.is_below(reach, i, i) for i in range(6))
+        assert not (adj & ~allowed).any()
+        assert adj.sum(axis=0).max() <= 2
+        edges += adj.sum()
+    assert edges > 0
+
+
+def test_search_over_orders(rng):
+    table = FamilyTable(FamilyScores(random_data(rng, 5, 40, 3, density=0.7)), max_parents=3)
+    sets = table.arrays()
+    order, chosen = np.empty(5, np.int64), np.empty(5, np.int64)
+    state = np.array([3], np.uint64)
+    best, reached = ordering.search_orders(sets, np.arange(5)[None], 6, 2, order, chosen, state)
+    place = np.argsort(order)
+    families = table.families(sets, chosen)
+    assert all(place[p] < place[v] for v, own in families for p in own)
+    assert best == pytest.approx(table.scores.total(families), abs=1e-9)
+    assert 1 <= reached <= 7
