@@ -19,9 +19,21 @@ def test_toggles_are_differences_of_family_scores(rng, bdeu):
     scores = FamilyScores(data, "bdeu" if bdeu else "bic")
     adj, allowed = random_dag(rng, 6, 0.5).astype(np.uint8), rng.random((6, 6)) < 0.8
     work = workspace(data, 3)
-    delta, scored = climbing.toggles(full_sample(data), cells, work, adj, allowed, 3)
+    for slots in (2**12, 2):  # with room for all families, and for two
+        keys = rng.integers(1, 2**64, (6, 6), np.uint64)
+        memo = climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))
+        arguments = full_sample(data), cells, work, adj, allowed, 3, memo
+        delta, scored = climbing.toggles(*arguments)
+        again, fewer = climbing.toggles(*arguments)
+        assert np.array_equal(delta, again)
+        assert fewer == 0 or slots == 2
+        check(delta, scored, scores, adj, allowed)
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()
+
+
+def check(delta, scored, scores, adj, allowed):
+    """Against families scored one by one, each of which was scored once."""
     counted = 6
     for j in range(6):
         own = set(np.flatnonzero(adj[:, j]).tolist())

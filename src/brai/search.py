@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from brai._jit import announce
 from brai.families import FamilyTable
 from brai.graphs import Family
-from brai.kernels.climbing import TIE, climb, perturb, toggles
+from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
 from brai.kernels.ordering import search_orders
 from brai.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
 NO_LIMIT = 2**62
+_SLOTS = 2**18  # families remembered at a time; a collision forgets one
 
 
 class Found(NamedTuple):
@@ -78,11 +79,12 @@ def hill_climb(
         max_moves or NO_LIMIT,
     )
     rng = np.random.Generator(np.random.PCG64(seed))
-    keys = rng.integers(1, 2**64, (d, d), np.uint64)  # a graph is known by the keys of its edges (Zobrist 1970)
+    keys = rng.integers(1, 2**64, (d, d), np.uint64)
+    memo = Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
     state = rng.integers(1, 2**64, 1, np.uint64)
     announce(climb, scores.data.codes.dtype)
     base = np.zeros((d, d), np.uint8) if start is None else np.array(start, np.uint8)
-    delta, scored = toggles(*scores.arrays(3), base, limits.allowed, limits.max_parents)
+    delta, scored = toggles(*scores.arrays(3), base, limits.allowed, limits.max_parents, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)
     best, best_score, moves = base, -np.inf, 0
@@ -90,10 +92,10 @@ def hill_climb(
         adj = base.copy() if attempt < len(orders) else best.copy()
         if attempt >= len(orders):
             perturb(adj, limits.allowed, limits.max_parents, perturbations, state)
-            delta, n = toggles(*scores.arrays(3), adj, limits.allowed, limits.max_parents)
+            delta, n = toggles(*scores.arrays(3), adj, limits.allowed, limits.max_parents, memo)
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
-        made, n = _climb(scores, adj, delta.copy(), order, keys, limits)
+        made, n = _climb(scores, adj, delta.copy(), order, memo, limits)
         score = scores.total(_families(adj))
         moves, scored = moves + made, scored + n
         if score > best_score + TIE:
@@ -106,12 +108,12 @@ def _climb(
     adj: Adjacency,
     delta: NDArray[np.float64],
     order: NDArray[np.int64],
-    keys: NDArray[np.uint64],
+    memo: Memo,
     limits: Limits,
 ) -> tuple[int, int]:
     allowed, most, tabu, patience, moves = limits
     listed = np.zeros(tabu, np.uint64)
-    made, scored = climb(*scores.arrays(3), adj, allowed, most, delta, order, keys, listed, patience, moves)
+    made, scored = climb(*scores.arrays(3), adj, allowed, most, delta, order, memo, listed, patience, moves)
     return int(made), int(scored)
 
 

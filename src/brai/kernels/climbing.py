@@ -10,6 +10,8 @@ same.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from brai._jit import njit
@@ -47,33 +49,69 @@ def parents_of(adj: Array, j: int, buffer: Array) -> Array:
     return buffer[:n]
 
 
+class Memo(NamedTuple):
+    """Scores of families met, by hash: a family is known by the keys of its edges (Zobrist 1970)."""
+
+    keys: Array  # (d, d) uint64, random; keys[j, j] is that of j without parents
+    hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2
+    scores: Array  # (slots,) float64
+
+
+@njit
+def recalled(memo: Memo, value: int) -> tuple[int, bool]:
+    """Slot of a family, and whether its score is there."""
+    slot = int(value & np.uint64(len(memo.hashes) - 1))
+    return slot, memo.hashes[slot] == value
+
+
 @njit
 def toggle_column(
-    sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int, j: int, delta: Array
+    sample: Sample,
+    cells: Cells,
+    work: Work,
+    adj: Array,
+    allowed: Array,
+    most: int,
+    j: int,
+    delta: Array,
+    memo: Memo,
 ) -> int:
     """Fill delta[:, j]; returns the number of families scored."""
-    d, scored = len(adj), 1
+    d, scored = len(adj), 0
     buffer, fewer = np.empty(d, np.int64), np.empty(d, np.int64)
     own = parents_of(adj, j, buffer)
+    here = memo.keys[j, j]
+    for p in own:
+        here ^= memo.keys[p, j]
     z, other, n, size = label_parents(sample, work, own, work.labels[0], work.labels[1])
-    now = label_value(sample, cells, work, j, z, n, size, other)
+    slot, known = recalled(memo, here)
+    if not known:
+        memo.hashes[slot], scored = here, scored + 1
+        memo.scores[slot] = label_value(sample, cells, work, j, z, n, size, other)
+    now = memo.scores[slot]
     for i in range(d):
         delta[i, j] = -np.inf
         if i == j or adj[i, j] or not allowed[i, j] or len(own) >= most:
             continue
-        m = extend(z, n, sample.codes[i], sample.arities[i], work.labels[2], work.scratch)
-        more = grow(size, sample.arities[i])
-        delta[i, j] = label_value(sample, cells, work, j, work.labels[2], m, more, other) - now
-        scored += 1
+        slot, known = recalled(memo, here ^ memo.keys[i, j])
+        if not known:
+            m = extend(z, n, sample.codes[i], sample.arities[i], work.labels[2], work.scratch)
+            more = grow(size, sample.arities[i])
+            memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
+            memo.scores[slot] = label_value(sample, cells, work, j, work.labels[2], m, more, other)
+        delta[i, j] = memo.scores[slot] - now
     for i in own:
-        k = 0
-        for p in own:
-            if p != i:
-                fewer[k] = p
-                k += 1
-        z, other, n, size = label_parents(sample, work, fewer[:k], work.labels[0], work.labels[1])
-        delta[i, j] = label_value(sample, cells, work, j, z, n, size, other) - now
-        scored += 1
+        slot, known = recalled(memo, here ^ memo.keys[i, j])
+        if not known:
+            k = 0
+            for p in own:
+                if p != i:
+                    fewer[k] = p
+                    k += 1
+            z, other, n, size = label_parents(sample, work, fewer[:k], work.labels[0], work.labels[1])
+            memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
+            memo.scores[slot] = label_value(sample, cells, work, j, z, n, size, other)
+        delta[i, j] = memo.scores[slot] - now
     return scored
 
 
@@ -163,11 +201,13 @@ def best_move(
 
 
 @njit
-def toggles(sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int) -> tuple[Array, int]:
+def toggles(
+    sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int, memo: Memo
+) -> tuple[Array, int]:
     """All of delta, and the number of families scored."""
     delta, scored = np.full(adj.shape, -np.inf), 0
     for j in range(len(adj)):
-        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta)
+        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta, memo)
     return delta, scored
 
 
@@ -181,7 +221,7 @@ def climb(
     most: int,
     delta: Array,
     order: Array,
-    keys: Array,
+    memo: Memo,
     tabu: Array,
     patience: int,
     max_moves: int,
@@ -197,22 +237,22 @@ def climb(
     for i in range(d):
         for j in range(d):
             if adj[i, j]:
-                here ^= keys[i, j]
+                here ^= memo.keys[i, j]
     while moves < max_moves:
         reachable(adj, reach)
         if len(tabu) > 0:
             tabu[n_tabu % len(tabu)] = here
             n_tabu += 1
-        kind, i, j, gain = best_move(adj, delta, reach, most, order, keys, here, tabu, n_tabu)
+        kind, i, j, gain = best_move(adj, delta, reach, most, order, memo.keys, here, tabu, n_tabu)
         if kind == NONE or (gain <= TIE and len(tabu) == 0):
             break
         adj[i, j] ^= 1
-        here ^= keys[i, j]
-        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta)
+        here ^= memo.keys[i, j]
+        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta, memo)
         if kind == REVERSE:
             adj[j, i] = 1
-            here ^= keys[j, i]
-            scored += toggle_column(sample, cells, work, adj, allowed, most, i, delta)
+            here ^= memo.keys[j, i]
+            scored += toggle_column(sample, cells, work, adj, allowed, most, i, delta, memo)
         score += gain
         moves += 1
         stale += 1
