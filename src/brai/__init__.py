@@ -29,13 +29,17 @@ if TYPE_CHECKING:
     from brai.network import Network as Network
     from brai.network import load_network as load_network
     from brai.posterior import Posterior as Posterior
+    from brai.small import DPMCMC as DPMCMC
+    from brai.small import Exact as Exact
 
 _HOME = {
     "BRAI": "estimators",
     "Bootstrap": "learners",
     "CITest": "independence",
+    "DPMCMC": "small",
     "DataError": "data",
     "Dataset": "data",
+    "Exact": "small",
     "HillClimbing": "learners",
     "MMHC": "learners",
     "Network": "network",
@@ -47,7 +51,18 @@ _HOME = {
     "load_network": "network",
 }
 
-_MODULES = ("causal", "consensus", "equivalence", "network", "posterior", "predictive", "scores")
+_MODULES = (
+    "causal",
+    "consensus",
+    "equivalence",
+    "exact",
+    "families",
+    "network",
+    "posterior",
+    "predictive",
+    "scores",
+    "search",
+)
 
 __all__ = [*_HOME, "__version__"]
 

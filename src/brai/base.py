@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from brai.causal import Adjustment, Effect, causal_effect
-from brai.consensus import Consensus
+from brai.consensus import Consensus, consensus, table
 from brai.data import Dataset
 from brai.graphs import PDAG, Family, families_of
 from brai.network import Network
@@ -86,11 +86,13 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
         """Rows from, to, strength, direction; see `brai.consensus.table`."""
-        return self._posterior().edge_table(threshold, both)
+        edges = self.edge_probabilities()
+        return table(self._train.names, edges, threshold, both)
 
     def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
         """The graph of the pairs that are adjacent with at least this probability; see `brai.consensus`."""
-        return self._posterior().consensus(threshold, direction)
+        edges = self.edge_probabilities()
+        return consensus(self._train.names, edges, threshold, direction)
 
     def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
         """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or

@@ -70,6 +70,10 @@ class Chain:
         """How often i → j was drawn."""
         return np.stack([(self.parents >> u & 1).mean(axis=0)[self._rank] for u in self._rank])
 
+    def dag(self, t: int) -> PDAG:
+        """Draw t as a graph."""
+        return PDAG(self.names, self._adjacency(self.parents[t : t + 1])[0])
+
     def draws(self) -> Iterator[tuple[PDAG, float]]:
         """The DAGs with their log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``."""
         distinct, which = np.unique(self.parents, axis=0, return_inverse=True)
@@ -82,7 +86,7 @@ def sample_dags(
     n: int,
     *,
     burn_in: int = 10_000,
-    thin: int = 10,
+    thin: int = 100,
     global_share: float = 0.1,
     clip: float = 1e-3,
     score: str = "bdeu",

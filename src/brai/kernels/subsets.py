@@ -87,15 +87,13 @@ class Pool(NamedTuple):
 
 
 @njit
-def trace(pool: Pool, mask: int, rank: int, near: Array) -> None:
-    """Fill in near[v], the nodes adjacent to v, for the class of this rank over a set."""
-    near[:] = 0
-    while mask:
-        v, own = int(pool.sink[mask, rank]), int(pool.parents[mask, rank])
-        near[v] |= own
-        for u in range(len(near)):
-            if own >> u & 1:
-                near[u] |= 1 << v
+def joins(pool: Pool, mask: int, rank: int, among: int, near: Array) -> None:
+    """Fill in near[v] for v of a few nodes: those of them that are its parents in the class of this rank."""
+    while among:
+        v = int(pool.sink[mask, rank])
+        if among >> v & 1:
+            among ^= 1 << v  # what comes later is before v, and has no parent v
+            near[v] = int(pool.parents[mask, rank]) & among
         rank, mask = pool.rank[mask, rank], mask ^ (1 << v)
 
 
@@ -106,9 +104,8 @@ def sink_key(near: Array, v: int, parents: int, edge_keys: Array, v_keys: Array)
     for p in range(d):
         if parents >> p & 1:
             key ^= edge_keys[p, v]
-            apart = parents & ~near[p]
             for q in range(p + 1, d):
-                if apart >> q & 1:
+                if parents >> q & 1 and not (near[p] >> q & 1 or near[q] >> p & 1):
                     key ^= v_keys[v, p, q]
     return int(key)
 
@@ -158,8 +155,9 @@ def best_over(pool: Pool, mask: int, scores: Array, ranked: Array, edge_keys: Ar
             at = next_inside(ranked[v], at + 1, squeeze(rest, v))
             if at < ranked.shape[1]:
                 heapq.heappush(heap, (-pool.score[rest, 0] - scores[v, ranked[v, at]], at * d + v, 0))
-        trace(pool, rest, i, near)
         parents = widen(own, v)
+        if parents & (parents - 1):  # two at least: there may be v-structures
+            joins(pool, rest, i, parents, near)
         key = pool.key[rest, i] ^ sink_key(near, v, parents, edge_keys, v_keys)
         if not is_listed(pool, mask, -minus, key):
             n = pool.size[mask]
