@@ -6,6 +6,9 @@ chosen, so can they. To begin with the table holds sets of up to two parents (of
 where variables are many), and larger ones of the few candidates that promise most. It grows on demand: by
 families found elsewhere, such as those of a tree's leaves (`add`), and around a graph (`grow`).
 
+A sum over graphs, as in MCMC, needs more: with ``slack`` the table keeps sets whose score is at most so much below
+that of a subset. What is left out then has at most exp(-slack) of the weight of a set that fits whenever it does.
+
 Candidates are lists for each variable, so any number of variables will do. Costs: about d²·(d - 1)/2 scores for
 pairs up to PAIRS variables, then a number in proportion to d.
 """
@@ -13,7 +16,7 @@ pairs up to PAIRS variables, then a number in proportion to d.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,17 +42,20 @@ class FamilyTable:
         max_parents: int = 4,
         pairs: int = PAIRS,
         larger: int = LARGER,
+        slack: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ):
         if max_parents < 0:
             raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, from 0 on")
         if not 0 <= larger <= 24:
             raise ValueError(f"larger is {larger}: give the number of candidates for larger sets, 0 to 24")
-        self.scores, self.max_parents = scores, max_parents
+        self.scores, self.max_parents, self.slack = scores, max_parents, slack
+        self._margin = TIE - slack
         self._pairs, self._larger = pairs, larger
         d = scores.data.n_variables
         self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
         announce(larger_sets, scores.data.codes.dtype)
+        self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
         self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
 
     def __len__(self) -> int:
@@ -61,18 +67,19 @@ class FamilyTable:
         candidates = np.flatnonzero(self.allowed[:, v])
         alone, gains = single_gains(*kernel, v, candidates)
         found: dict[tuple[int, ...], float] = {(): float(alone)}
+        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
+        self.near[v] = candidates[rank].tolist()
         if self.max_parents == 0 or not len(candidates):
             return found
-        for a in np.flatnonzero(gains > TIE):
+        for a in np.flatnonzero(gains > self._margin):
             found[(int(candidates[a]),)] = float(alone + gains[a])
         if self.max_parents == 1:
             return found
-        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
         near, own = candidates[rank], alone + gains[rank]
         pairs = pair_scores(*kernel, v, near)
         pairs = np.maximum(pairs, pairs.T)
         better = np.maximum(np.maximum(own[:, None], own), alone)
-        for a, b in np.argwhere(np.triu(pairs > better + TIE, 1)):
+        for a, b in np.argwhere(np.triu(pairs > better + self._margin, 1)):
             found[tuple(sorted((int(near[a]), int(near[b]))))] = float(pairs[a, b])
         if self.max_parents > 2 and len(near) > 2:
             best = np.maximum(pairs, better)
@@ -103,7 +110,7 @@ class FamilyTable:
         while True:
             sets, values = np.empty((room, most), np.int64), np.empty(room)
             kernel = self.scores.arrays(max(4, self.max_parents + 2))
-            n = int(larger_sets(*kernel, v, candidates, best, most, sets, values))
+            n = int(larger_sets(*kernel, v, candidates, best, most, self._margin, sets, values))
             if n <= room:
                 break
             room = n
@@ -113,26 +120,40 @@ class FamilyTable:
     def add(self, families: Iterable[Family]) -> int:
         """Take in families from elsewhere, of any size; the number of those that were new and worth it."""
         new = [f for f in dict.fromkeys(families) if f[1] not in self.sets[f[0]] and self._may(f)]
+        new.sort(key=lambda family: len(family[1]))  # subsets first
         added = 0
         for (v, parents), score in zip(new, self.scores.families(new), strict=True):
-            known = self.sets[v]
-            if score > max(s for own, s in known.items() if set(own) <= set(parents)) + TIE:
-                known[parents] = score
+            if score > self._best_within(v, parents) + self._margin:
+                self.sets[v][parents] = score
                 added += 1
         return added
+
+    def _best_within(self, v: int, parents: tuple[int, ...]) -> float:
+        """The highest score of a listed set within these."""
+        known = self.sets[v]
+        if 1 << len(parents) > len(known):
+            inside = set(parents)
+            return max(score for own, score in known.items() if inside.issuperset(own))
+        subsets = chain.from_iterable(combinations(parents, n) for n in range(len(parents) + 1))
+        return max(known[own] for own in subsets if own in known)
 
     def _may(self, family: Family) -> bool:
         return bool(self.allowed[list(family[1]), family[0]].all())
 
     def grow(self, families: Sequence[Family]) -> int:
-        """Look around a graph: families with one parent more, fewer or exchanged; the number taken in."""
-        d = self.scores.data.n_variables
-        around = []
+        """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
+
+        Parents may come from all variables where these are few, else from those of which pairs were listed.
+        """
+        around: list[Family] = []
         for v, parents in families:
-            others = [x for x in range(d) if x != v and x not in parents]
-            fewer = [tuple(p for p in parents if p != out) for out in parents]
-            around += [(v, own) for own in fewer]
-            around += [(v, tuple(sorted((*own, x)))) for own in (parents, *fewer) for x in others]
+            bases = [parents, *(tuple(p for p in parents if p != out) for out in parents)]
+            around += [(v, base) for base in bases]
+            for base in bases:
+                more = [(v, tuple(sorted((*base, x)))) for x in self.near[v] if x not in parents]
+                least = self._best_within(v, base) + self._margin
+                found = zip(more, self.scores.families(more), strict=True)
+                around += [family for family, score in found if score > least]
         return self.add(around)
 
     def arrays(self) -> Sets:

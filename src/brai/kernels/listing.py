@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.climbing import TIE
 from brai.kernels.counts import Array, Cells, Sample, Work, extend, grow, label_value
 
 
@@ -57,10 +56,13 @@ def larger_sets(
     candidates: Array,
     best: Array,
     most: int,
+    margin: float,
     sets: Array,
     scores: Array,
 ) -> int:
-    """Sets of 3..most candidates that beat all their subsets, into sets (padded with -1) and scores; their number.
+    """Sets of 3..most candidates that beat all their subsets by a margin; returns their number.
+
+    They go into sets (padded with -1) and scores.
 
     Sets of candidates are bit masks; ``best[mask]`` is the highest score of the set or a subset, known for up
     to two members and filled in here for more. Returns as many as there are, even if there was not room for
@@ -96,7 +98,7 @@ def larger_sets(
                 top = max(top, best[mask & ~(1 << chosen[k])])
             score = label_value(sample, cells, work, x, to, labels[size], sizes[size], work.labels[most + 1])
             best[mask] = max(top, score)
-            if score > top + TIE:
+            if score > top + margin:
                 if found < len(scores):
                     scores[found] = score
                     sets[found, :] = -1
