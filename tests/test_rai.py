@@ -133,7 +133,7 @@ def test_tree_structure(rng):
 
 
 def test_s_of_one_is_a_chain_without_choices(rng):
-    model = BRAI(1, random_state=0).fit(random_data(rng, 6, 100))
+    model = BRAI(1, random_state=0, polish=False).fit(random_data(rng, 6, 100))
     assert model.tree_.n_routes == 1
     assert len(model.k_best(5)) == 1
 

@@ -16,7 +16,7 @@ from brai.adjacency import topological_order
 from brai.comparators.mmhc import neighbourhoods
 from brai.families import FamilyTable
 from brai.graphs import PDAG
-from brai.kernels.ordering import best_place, climb_order, settle
+from brai.kernels.ordering import best_place, climb_order, new_order, settle
 from brai.scores import FamilyScores
 from brai.search import hill_climb, search_by_order
 from conftest import random_dag, random_data
@@ -171,23 +171,24 @@ def test_orders_are_scored_and_moves_are_the_best_ones(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 7, 120, 3, density=0.7)))
     sets = table.arrays()
     for _ in range(20):
-        order = rng.permutation(7)
-        place, chosen = np.empty(7, np.int64), np.empty(7, np.int64)
-        total = settle(sets, order, place, chosen)
+        now = new_order(7)
+        now.order[:] = rng.permutation(7)
+        order, place = now.order, now.place
+        total = settle(sets, now)
         assert total == pytest.approx(score_of(table, order.tolist()), abs=1e-9)
         for v in range(7):
             rest = [u for u in order.tolist() if u != v]
             gains = [score_of(table, [*rest[:k], v, *rest[k:]]) - total for k in range(7)]
-            to, gain = best_place(sets, order, place, chosen, v)
+            to, gain = best_place(sets, now, v)
             assert place[v] == order.tolist().index(v)
             assert gain == pytest.approx(max(*gains, TIE), abs=1e-8)
             if max(gains) > TIE:
                 assert gains[to] == pytest.approx(max(gains), abs=1e-8)
         state = np.array([7], np.uint64)
-        best = climb_order(sets, order, place, chosen, state)
+        best = climb_order(sets, now, state)
         assert best >= total - TIE
         assert sorted(order.tolist()) == list(range(7))
-        assert all(best_place(sets, order, place, chosen, v)[1] <= TIE for v in range(7))
+        assert all(best_place(sets, now, v)[1] <= TIE for v in range(7))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -91,11 +91,38 @@ def test_perturbed_graphs_stay_dags(rng):
 def test_search_over_orders(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 5, 40, 3, density=0.7)), max_parents=3)
     sets = table.arrays()
-    order, chosen = np.empty(5, np.int64), np.empty(5, np.int64)
     state = np.array([3], np.uint64)
-    best, reached = ordering.search_orders(sets, np.arange(5)[None], 6, 2, order, chosen, state)
-    place = np.argsort(order)
-    families = table.families(sets, chosen)
-    assert all(place[p] < place[v] for v, own in families for p in own)
+    now = ordering.new_order(5)
+    ordering.shuffle(now.order, state)
+    start = ordering.climb_order(sets, now, state)
+    best = ordering.iterate(sets, now, 20, 3, state)
+    assert best >= start
+    assert (np.argsort(now.order) == now.place).all()
+    families = table.families(sets, now.chosen)
+    assert all(now.place[p] < now.place[v] for v, own in families for p in own)
     assert best == pytest.approx(table.scores.total(families), abs=1e-9)
-    assert 1 <= reached <= 7
+
+
+def test_moves_and_kicks_leave_an_order_settled(rng):
+    table = FamilyTable(FamilyScores(random_data(rng, 7, 60, 3, density=0.8)), max_parents=3)
+    sets, state, changed = table.arrays(), np.array([5], np.uint64), 0
+    now, fresh = ordering.new_order(7), ordering.new_order(7)
+    ordering.shuffle(now.order, state)
+    ordering.settle(sets, now)
+    for turn in range(60):
+        before = now.chosen.copy()
+        now.waits[:], now.ends[:] = False, 0
+        if turn % 2:
+            ordering.kick(sets, now, state)
+        else:
+            v, to = rng.integers(0, 7, 2)
+            ordering.move(sets, now, v, to)
+            assert now.place[v] == to
+        fresh.order[:] = now.order
+        ordering.settle(sets, fresh)
+        assert (fresh.chosen == now.chosen).all()
+        assert (fresh.place == now.place).all()
+        assert set(np.flatnonzero(now.waits)) >= set(np.flatnonzero(before != now.chosen))
+        assert now.ends[1] == now.waits.sum()
+        changed += (before != now.chosen).sum()
+    assert changed > 20

@@ -1,19 +1,33 @@
-"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators."""
+"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
+
+What `BRAI` can say of its uncertainty is one of two things. The tree's own posterior (``posterior_from="tree"``)
+is the published one: the k best graphs of the tree, or draws of it, weighed by their scores; what the tree does not
+hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
+(``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
+converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
+graph and at different draws of the tree.
+"""
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
-from typing import Any
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai.base import StructureLearner
 from brai.data import Dataset
-from brai.graphs import PDAG
+from brai.families import FamilyTable
+from brai.graphs import PDAG, families_of
 from brai.independence import CITest, Oracle
+from brai.mcmc import BLOCKS, Draws, sample_dags
+from brai.polish import distinct_draws, polish
 from brai.posterior import Posterior, Prior
-from brai.progress import tree_progress
+from brai.progress import counted, status, tree_progress
 from brai.rai import Learner, rai
 from brai.randomness import generator, seed_sequence
 from brai.sampling import (
@@ -31,10 +45,16 @@ from brai.scores import FamilyScores
 from brai.tree import GGT, grow
 
 MAX_TESTS = 100_000_000
+SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
+R_HAT, ESS = 1.05, 100  # where chains are said to have come together
 
 
 class BudgetWarning(UserWarning):
     """Part of the graph was left at a low order because max_tests was reached."""
+
+
+class ConvergenceWarning(UserWarning):
+    """Chains differ more than chance would have it; probabilities made from them are rough."""
 
 
 class _RecursiveLearner(StructureLearner):
@@ -44,17 +64,20 @@ class _RecursiveLearner(StructureLearner):
     max_order: int | None
     max_tests: int | None
 
-    def _start(self, X: Any) -> tuple[Dataset, Learner, FamilyScores]:
+    def _start(self, X: Any, deadline: float = math.inf) -> tuple[Dataset, Learner, FamilyScores]:
         data, scores = self._scores(X)
         self._check_count("max_order", "max_tests")
         test = self.ci_test if isinstance(self.ci_test, Oracle) else CITest.of(self.ci_test)
-        return data, Learner(scores.data, test, max_order=self.max_order, max_tests=self.max_tests), scores
+        order, tests = self.max_order, self.max_tests
+        return data, Learner(scores.data, test, max_order=order, max_tests=tests, deadline=deadline), scores
 
     def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
         if truncated and learner.is_exhausted:
+            late = learner.deadline < math.inf
+            limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
+            cure = "raise the budget" if late else "raise max_tests, or lower max_order"
             warnings.warn(
-                f"more than max_tests = {self.max_tests} CI tests are needed; {truncated} groups were left as "
-                "they stood: raise max_tests, or lower max_order",
+                f"the tree needs {limit}; {truncated} groups were left as they stood: {cure}",
                 BudgetWarning,
                 stacklevel=3,
             )
@@ -108,7 +131,7 @@ class RAI(_RecursiveLearner):
 
 
 class BRAI(_RecursiveLearner):
-    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018).
+    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), and search on from there.
 
     Parameters
     ----------
@@ -116,16 +139,21 @@ class BRAI(_RecursiveLearner):
     ci_test : "auto" or as in RAI. "auto" is "cmi-c1" in this version.
     family_score : {"bdeu", "bic"}, the score of the leaves
     ess, max_order, max_tests : as in RAI
-    polish : bool. Search on from the tree's best graph. In this version nothing is done and nothing claimed:
-        the MAP is that of the tree.
+    polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle
+    posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
+    n_chains, n_draws : int, chains, and DAGs drawn from each
+    thin : int, steps of a chain between draws; None for 10 for each variable
+    budget : float, seconds (of the clock) that `fit` may take, and chains as much again; None for no limit. What
+        is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
-    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same tree.
+    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result.
     verbose : bool, a progress bar on standard error
 
     Attributes
     ----------
-    cpdag_, dag_, log_score_, n_ci_tests_ : as in RAI, for the best graph of the tree (MAP)
+    cpdag_, dag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP)
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
+    polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
     """
 
     def __init__(
@@ -136,6 +164,11 @@ class BRAI(_RecursiveLearner):
         family_score: str = "bdeu",
         ess: float = 1.0,
         polish: bool = True,
+        posterior_from: Literal["mcmc", "tree"] = "mcmc",
+        n_chains: int = 4,
+        n_draws: int = 250,
+        thin: int | None = None,
+        budget: float | None = None,
         draw: Method = "exact",
         max_order: int | None = None,
         max_tests: int | None = MAX_TESTS,
@@ -147,6 +180,11 @@ class BRAI(_RecursiveLearner):
         self.family_score = family_score
         self.ess = ess
         self.polish = polish
+        self.posterior_from = posterior_from
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.thin = thin
+        self.budget = budget
         self.draw = draw
         self.max_order = max_order
         self.max_tests = max_tests
@@ -160,22 +198,75 @@ class BRAI(_RecursiveLearner):
         What the paper leaves open is settled as docs/paper-map.md lists; of that, the raised threshold on
         bootstrap samples (CITest.correction) and the test of v-structures (CITest.colliders) are not in it.
         """
-        settings = {"ci_test": "cmi-c1", "family_score": "bdeu", "ess": 1.0, "polish": False, "draw": "paper"}
+        settings: dict[str, Any] = {"ci_test": "cmi-c1", "family_score": "bdeu", "ess": 1.0, "polish": False}
+        settings |= {"posterior_from": "tree", "draw": "paper"}
         return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
 
     def fit(self, X: Any, y: Any = None) -> BRAI:
-        """Grow the tree from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset."""
-        if not (isinstance(self.s, int | np.integer) and self.s >= 1):
-            raise ValueError(f"s is {self.s!r}: give the number of bootstrap samples, a whole number from 1 on")
-        if self.draw not in ("exact", "paper"):
-            raise ValueError(f"draw is {self.draw!r}: choose 'exact' or 'paper'")
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check()
         seed = seed_sequence(self.random_state)
-        data, learner, scores = self._start(X)
+        deadline = self._deadline()
+        data, learner, scores = self._start(X, deadline)
         with tree_progress(self.verbose) as progress:
             tree = grow(learner, scores, int(self.s), seed, progress)
-        self._finish(data, learner, best_route(tree), tree.n_truncated)
+        best = best_route(tree)
+        self.polish_trace_ = [("tree", best.log_score)]
+        if self.polish and not isinstance(self.ci_test, Oracle):
+            with status(self.verbose, "searching on from the tree"):
+                found = polish(FamilyTable(scores), tree, deadline=deadline, seed=_branch(seed, 0))
+            best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
+        self._finish(data, learner, best, tree.n_truncated)
         self.tree_: GGT = tree
+        self._seed = seed
+        self._known_chains: Draws | None = None
         return self
+
+    def _check(self) -> None:
+        if not (isinstance(self.s, int | np.integer) and self.s >= 1):
+            raise ValueError(f"s is {self.s!r}: give the number of bootstrap samples, a whole number from 1 on")
+        for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
+        self._check_count("n_chains", "n_draws", "thin", least=1)
+        if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
+            raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
+
+    def _deadline(self) -> float:
+        return math.inf if self.budget is None else time.monotonic() + self.budget
+
+    def chains(self) -> Draws:
+        """DAGs drawn by MCMC over all DAGs, made once, with `r_hat()`, `ess()`, `disagreement()`; see brai.mcmc.
+
+        Nodes are sorted by name. A ConvergenceWarning is given where chains have not come together.
+        """
+        check_is_fitted(self)
+        if self._known_chains is None:
+            _, scores = self._scores(self._train)
+            names = scores.data.names
+            best = families_of(self.dag_.reorder(names))
+            table = FamilyTable(scores, slack=SLACK)
+            table.add(family for leaf in self.tree_.leaves for family in leaf.families)
+            table.add(best)
+            table.grow(best, SLACK)
+            starts = [best, *(one.families for one in distinct_draws(self.tree_, 4 * self.n_chains, self._seed))]
+            starts = [*dict.fromkeys(starts)][: self.n_chains]
+            starts += [best] * (self.n_chains - len(starts))
+            thin = self.thin or 10 * len(names)
+            with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
+                self._known_chains = sample_dags(
+                    table,
+                    self.n_draws,
+                    starts=starts,
+                    thin=thin,
+                    burn_in=thin * self.n_draws // 2,
+                    max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
+                    seed=_branch(self._seed, 1),
+                    deadline=self._deadline(),
+                    advance=advance,
+                )
+            _warn_of_chains(self._known_chains)
+        return self._known_chains
 
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
         """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
@@ -189,9 +280,15 @@ class BRAI(_RecursiveLearner):
         return [(classes[one], one.log_score) for one in drawn]
 
     def k_best(self, k: int) -> list[tuple[PDAG, float]]:
-        """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer."""
+        """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer.
+
+        A better one that polishing found is the first.
+        """
         check_is_fitted(self)
-        return [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
+        found = [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
+        if all(cpdag != self.cpdag_ for cpdag, _ in found):
+            found = [(self.cpdag_, self.log_score_), *found][:k]
+        return found
 
     def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
         """Every distinct CPDAG of the tree with its log score and its exact probability in "exact" draws.
@@ -204,28 +301,32 @@ class BRAI(_RecursiveLearner):
 
     def posterior(
         self,
-        k: int = 100,
+        k: int | None = None,
         *,
         draws: int | None = None,
         temperature: float | None = None,
         prior: Prior | None = None,
         random_state: Any = 0,
     ) -> Posterior:
-        """Graphs of the tree with their probabilities: the k best distinct CPDAGs, weighed by their scores (the
-        paper's); or, if ``draws`` is given, so many draws at a temperature (1), weighed by how often each came.
+        """Graphs with their probabilities, as ``posterior_from`` says: draws of `chains`, or graphs of the tree.
 
-        ``prior`` is uniform on "dags", by default for the k best (the paper's), or on "classes", by default for
-        draws: the tree draws CPDAGs by their scores whatever their sizes, and "dags" multiplies by these.
+        With ``k`` they are the k best distinct CPDAGs of the tree, weighed by their scores (the paper's; 100 by
+        default); with ``draws`` so many draws of the tree at a temperature (1), weighed by how often each came.
+        ``prior`` is uniform on "dags", or on "classes", the default for draws of the tree: it draws CPDAGs by
+        their scores whatever their sizes, and "dags" multiplies by these.
         """
         check_is_fitted(self)
-        if draws is None:
-            if temperature is not None:
-                raise ValueError("temperature is that of draws: give their number too, draws=500")
-            return Posterior.from_scores(self.k_best(k), prior or "dags")
-        if draws < 1:
-            raise ValueError(f"draws is {draws}: give the number of draws, a whole number from 1 on")
-        drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
-        return Posterior.from_draws(drawn, prior or "classes")
+        if draws is None and temperature is not None:
+            raise ValueError("temperature is that of draws: give their number too, draws=500")
+        if draws is not None:
+            if draws < 1:
+                raise ValueError(f"draws is {draws}: give the number of draws, a whole number from 1 on")
+            drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
+            return Posterior.from_draws(drawn, prior or "classes")
+        if k is None and self.posterior_from == "mcmc":
+            chained = ((self._class(dag), score) for dag, score in self.chains().draws())
+            return Posterior.from_draws(chained, prior or "dags", drawn="dags")
+        return Posterior.from_scores(self.k_best(k or 100), prior or "dags")
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
@@ -234,3 +335,20 @@ class BRAI(_RecursiveLearner):
 
     def _class(self, cpdag: PDAG) -> PDAG:
         return cpdag.reorder(tuple(self.feature_names_in_))
+
+
+def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
+    """A seed of its own for a part of the work, whatever was drawn before; the tree has paths from 0 on."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1 - part))
+
+
+def _warn_of_chains(chains: Draws) -> None:
+    r_hat, ess = chains.r_hat(), chains.ess()
+    if r_hat > R_HAT or ess < ESS:
+        warnings.warn(
+            f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
+            f"{ess:.0f} (good: from {ESS} on), edges differ by up to {chains.disagreement()[0]:.2f} "
+            "between chains: raise n_draws or thin, or take probabilities as rough",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

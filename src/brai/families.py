@@ -15,8 +15,10 @@ pairs up to PAIRS variables, then a number in proportion to d.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,10 @@ from brai._jit import announce
 from brai.graphs import Family
 from brai.kernels.climbing import TIE
 from brai.kernels.listing import larger_sets, pair_scores, single_gains
-from brai.kernels.ordering import Sets
+from brai.kernels.ordering import Sets, earliest_sets
 from brai.scores import FamilyScores
+
+Listed: TypeAlias = list[tuple[tuple[int, ...], float]]
 
 PAIRS = 60  # candidates of which all pairs are scored
 LARGER = 14  # candidates of which larger sets are scored
@@ -57,6 +61,9 @@ class FamilyTable:
         announce(larger_sets, scores.data.codes.dtype)
         self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
         self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
+        self._looked: set[tuple[Family, float]] = set()  # families that `grow` has seen
+        self._sorted: list[Listed] = [[]] * d
+        self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
 
     def __len__(self) -> int:
         """Number of parent sets in all."""
@@ -140,34 +147,44 @@ class FamilyTable:
     def _may(self, family: Family) -> bool:
         return bool(self.allowed[list(family[1]), family[0]].all())
 
-    def grow(self, families: Sequence[Family]) -> int:
+    def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
         """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
 
-        Parents may come from all variables where these are few, else from those of which pairs were listed.
+        Their scores are at most ``within`` below that of the family they come from. Parents may come from all
+        variables where these are few, else from those of which pairs were listed.
         """
         around: list[Family] = []
-        for v, parents in families:
+        families = [family for family in families if (family, within) not in self._looked]
+        self._looked.update((family, within) for family in families)
+        for (v, parents), own in zip(families, self.scores.families(families), strict=True):
             bases = [parents, *(tuple(p for p in parents if p != out) for out in parents)]
             around += [(v, base) for base in bases]
             for base in bases:
                 more = [(v, tuple(sorted((*base, x)))) for x in self.near[v] if x not in parents]
-                least = self._best_within(v, base) + self._margin
+                least = max(self._best_within(v, base) + self._margin, own - within)
                 found = zip(more, self.scores.families(more), strict=True)
                 around += [family for family, score in found if score > least]
         return self.add(around)
 
     def arrays(self) -> Sets:
         """The table as `brai.kernels.ordering` takes it, and as `families` reads it back."""
-        self._sorted = [sorted(own.items(), key=lambda item: (-item[1], item[0])) for own in self.sets]
-        every = list(chain.from_iterable(self._sorted))
-        return Sets(
-            np.cumsum([0, *map(len, self._sorted)], dtype=np.int64),
-            np.array([score for _, score in every]),
-            np.cumsum([0, *(len(parents) for parents, _ in every)], dtype=np.int64),
-            np.array([p for parents, _ in every for p in parents], np.int32),
-        )
+        for v, own in enumerate(self.sets):
+            if len(own) != len(self._sorted[v]):  # sets are added, never taken out
+                self._sorted[v] = sorted(own.items(), key=lambda item: (-item[1], item[0]))
+                self._packed[v] = _packed(self._sorted[v])
+        scores, sizes, members = (np.concatenate(parts) for parts in zip(*self._packed, strict=True))
+        first = np.cumsum([0, *map(len, self._sorted)], dtype=np.int64)
+        begin = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return Sets(first, scores, begin, members, earliest_sets(first, begin, members))
 
     def families(self, sets: Sets, chosen: NDArray[np.int64]) -> tuple[Family, ...]:
         """The families behind the chosen sets, one for each variable."""
         starts = sets.first[:-1]
         return tuple((v, self._sorted[v][int(e - starts[v])][0]) for v, e in enumerate(chosen))
+
+
+def _packed(listed: Listed) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+    """Scores, numbers of members, and members in a row."""
+    scores = np.array([score for _, score in listed])
+    sizes = np.array([len(parents) for parents, _ in listed], np.int64)
+    return scores, sizes, np.array([p for parents, _ in listed for p in parents], np.int32)

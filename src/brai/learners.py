@@ -119,7 +119,8 @@ class OrderSearch(StructureLearner):
 
     Parameters
     ----------
-    restarts : int, climbs, half from random orders and half from perturbed copies of the best
+    restarts : int, climbs from random orders
+    kicks : int, kicks after each climb, for each variable: iterated local search
     max_parents : int, largest parent set listed at first; the table may grow beyond around the best DAG
     pairs, larger : int, candidates of which pairs, and larger sets, are listed
     grow : bool, whether it may
@@ -135,7 +136,8 @@ class OrderSearch(StructureLearner):
     def __init__(
         self,
         *,
-        restarts: int = 200,
+        restarts: int = 20,
+        kicks: int = 20,
         max_parents: int = 4,
         pairs: int = 60,
         larger: int = 14,
@@ -145,6 +147,7 @@ class OrderSearch(StructureLearner):
         random_state: Any = 0,
     ):
         self.restarts = restarts
+        self.kicks = kicks
         self.max_parents = max_parents
         self.pairs = pairs
         self.larger = larger
@@ -156,10 +159,11 @@ class OrderSearch(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
         """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("restarts", least=1)
+        self._check_count("kicks")
         data, scores = self._scores(X)
         table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger)
         seed = seed_sequence(self.random_state)
-        found = search_by_order(table, restarts=self.restarts, grow=self.grow, seed=seed)
+        found = search_by_order(table, restarts=self.restarts, kicks=self.kicks, grow=self.grow, seed=seed)
         self._keep(data, found.families, found.log_score)
         self.n_sets_, self.n_reached_ = found.n_sets, found.n_reached
         return self

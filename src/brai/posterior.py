@@ -90,7 +90,7 @@ class Posterior:
         """Weigh distinct graphs by their log scores: k best CPDAGs, those of an exact search, or your own."""
         found = _distinct(_checked_scores(scored))
         power = _POWER[_checked("prior", prior)]
-        return cls._of(found, [score + power * _log_size(c) for c, (_, score) in found.items()], prior)
+        return cls._of(found, [score + _log_sizes(c, power) for c, (_, score) in found.items()], prior)
 
     @classmethod
     def from_draws(
@@ -103,7 +103,7 @@ class Posterior:
         """
         found = _distinct(one if isinstance(one, tuple) else (one, math.nan) for one in draws)
         power = _POWER[_checked("prior", prior)] - _POWER[_checked("drawn", drawn)]
-        return cls._of(found, [math.log(n) + power * _log_size(c) for c, (n, _) in found.items()], prior)
+        return cls._of(found, [math.log(n) + _log_sizes(c, power) for c, (n, _) in found.items()], prior)
 
     @classmethod
     def _of(cls, found: Distinct, logs: list[float], prior: Prior) -> Posterior:
@@ -326,8 +326,8 @@ def frequency_variance(frequency: Any, n: int) -> Any:
     return share * (1 - share) / (n + 4)
 
 
-def _log_size(cpdag: PDAG) -> float:
-    return math.log(EquivalenceClass(cpdag).size)
+def _log_sizes(cpdag: PDAG, power: int) -> float:
+    return power * math.log(EquivalenceClass(cpdag).size) if power else 0.0
 
 
 def _checked(name: str, prior: Prior) -> Prior:

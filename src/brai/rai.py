@@ -11,6 +11,8 @@ change what is found inside.
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,8 +69,9 @@ class Learner:
         *,
         max_order: int | None = None,
         max_tests: int | None = None,
+        deadline: float = math.inf,
     ):
-        self.data, self.ci_test, self.tally = data, ci_test, Tally()
+        self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
         self.max_tests = NO_LIMIT if max_tests is None else max_tests
         self.sample = full_sample(data)
@@ -98,8 +101,8 @@ class Learner:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether max_tests tests were made."""
-        return int(self.tally.ci_tests.sum()) >= self.max_tests
+        """Whether max_tests tests were made, or the deadline (of `time.monotonic`) is over."""
+        return int(self.tally.ci_tests.sum()) >= self.max_tests or time.monotonic() > self.deadline
 
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""

@@ -13,21 +13,26 @@ Reference: Glover 1989, "Tabu search, part I", ORSA Journal on Computing 1.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from brai._jit import announce
 from brai.families import FamilyTable
 from brai.graphs import Family
 from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
-from brai.kernels.ordering import search_orders
+from brai.kernels.ordering import Order, climb_order, iterate, new_order, settle, shuffle
 from brai.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
 NO_LIMIT = 2**62
+KICK_SIZE = 4  # moves in a kick, at most
+WITHIN = 0.0  # nats that a family may be below the one whose place it could take, to enter the table
+ENOUGH = 1e-6  # share of the score; where a larger table gains less, it grows no more
 _SLOTS = 2**18  # families remembered at a time; a collision forgets one
 
 
@@ -141,23 +146,57 @@ class OrderFound(NamedTuple):
 def search_by_order(
     table: FamilyTable,
     *,
-    restarts: int = 200,
-    starts: Sequence[Sequence[int]] = (),
-    swaps: int = 10,
+    restarts: int = 20,
+    kicks: int = 20,
+    starts: Sequence[ArrayLike] = (),
     grow: bool = True,
+    deadline: float = math.inf,
     seed: np.random.SeedSequence | None = None,
 ) -> OrderFound:
-    """Local search over orders on a table; where it grows around the best DAG, the search goes on from there."""
+    """Iterated local search over orders, from each of ``starts`` and from ``restarts`` random ones.
+
+    After each climb there are ``kicks`` kicks for each variable. Where the table grows around the best DAG, the
+    search goes on from there. At ``deadline`` (of `time.monotonic`) it ends with what it has, one climb at least.
+    """
+    announce(climb_order, np.dtype(np.int64))
     d = table.scores.data.n_variables
-    announce(search_orders, np.dtype(np.int64))
     state = np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64)
-    order, chosen = np.empty(d, np.int64), np.empty(d, np.int64)
-    first = np.array(starts, np.int64).reshape(-1, d)
+    now = new_order(d)
+    best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays()
-    score, reached = search_orders(sets, first, restarts, swaps, order, chosen, state)
-    while grow and table.grow(table.families(sets, chosen)):
-        before, sets = score, table.arrays()
-        score, reached = search_orders(sets, order[None].copy(), restarts // 4, swaps, order, chosen, state)
-        if score <= before + TIE:
+
+    def search(first: Sequence[ArrayLike], random: int) -> None:
+        nonlocal best
+        for attempt in range(len(first) + random):
+            if attempt < len(first):
+                now.order[:] = first[attempt]
+            else:
+                shuffle(now.order, state)
+            climb_order(sets, now, state)
+            best = best.or_better(now, iterate(sets, now, kicks * d, KICK_SIZE, state))
+            if time.monotonic() > deadline:
+                break
+
+    search(starts, restarts if starts or restarts else 1)
+    while grow and time.monotonic() < deadline and table.grow(table.families(sets, best.chosen), WITHIN):
+        before, sets = best.log_score, table.arrays()
+        now.order[:] = best.order  # its sets have other places in the table now
+        best = best._replace(log_score=settle(sets, now), chosen=now.chosen.copy())
+        search([best.order], 0)
+        if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
-    return OrderFound(table.families(sets, chosen), float(score), len(table), int(reached))
+    return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached)
+
+
+class _Best(NamedTuple):
+    """The best order so far, and how many searches ended with its score."""
+
+    order: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    log_score: float
+    n_reached: int
+
+    def or_better(self, now: Order, score: float) -> _Best:
+        if score > self.log_score + TIE:
+            return _Best(now.order.copy(), now.chosen.copy(), float(score), 1)
+        return self._replace(n_reached=self.n_reached + (score > self.log_score - TIE))

@@ -55,6 +55,10 @@ class GGT:
     n_ci_tests: NDArray[np.int64]  # by order
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was worked out once, by whom and how
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has other nodes: what was worked out about these ones stays behind."""
+        return {**self.__dict__, "memo": {}}
+
     def nodes(self) -> Iterator[Node]:
         """Each node once, parents before children; a leaf that serves several t is one node."""
         stack: list[Node] = [self.root]

@@ -3,7 +3,11 @@
 The score of an order is the sum over variables of the best scored parent set all of whose members come before
 (Teyssier & Koller 2005). A move takes one variable out and puts it where the score is highest (Alonso-Barba et
 al. 2013): all its places are tried by walking left and right, where each step changes only the variable
-itself and the one it passes.
+itself and the one it passes. A climb ends when no variable has a better place.
+
+From there iterated local search goes on: a kick makes room for a parent set that is better than the chosen one
+but does not fit, then only the variables that it changed, and those that these change, are moved; what is
+worse than before is taken back.
 
 A table of sets: those of variable v are first[v]..first[v+1], best first; the members of set e are
 members[begin[e]:begin[e+1]]. The last set of each variable is the empty one.
@@ -27,52 +31,47 @@ class Sets(NamedTuple):
     scores: Array  # (sets,) float64
     begin: Array  # (sets + 1,) int64
     members: Array  # int32
+    earliest: Array  # (d, d) int32: [v, p] is the first set of v with the member p, -1 if there is none
+
+
+class Order(NamedTuple):
+    """An order, the place of each variable in it, the set chosen for each, and the variables to be looked at."""
+
+    order: Array  # (d,) int64
+    place: Array  # (d,) int64
+    chosen: Array  # (d,) int64
+    queue: Array  # (d,) int64: a ring
+    waits: Array  # (d,) bool: whether a variable is in it
+    ends: Array  # (2,) int64: where it starts, and how many are in it
 
 
 @njit
-def fits(sets: Sets, e: int, place: Array, limit: int) -> bool:
-    """Whether all members of set e have a place before ``limit``."""
-    for k in range(sets.begin[e], sets.begin[e + 1]):
-        if place[sets.members[k]] >= limit:
-            return False
-    return True
+def new_order(d: int) -> Order:
+    """Room for an order."""
+    order, place, chosen, queue = np.arange(d), np.arange(d), np.zeros(d, np.int64), np.zeros(d, np.int64)
+    return Order(order, place, chosen, queue, np.zeros(d, np.bool_), np.zeros(2, np.int64))
 
 
 @njit
-def best_set(sets: Sets, v: int, place: Array, limit: int) -> int:
-    """The best set of v whose members all come before ``limit``."""
-    e = sets.first[v]
-    while not fits(sets, e, place, limit):
-        e += 1
-    return e
+def earliest_sets(first: Array, begin: Array, members: Array) -> Array:
+    """The first set of each variable with each member."""
+    d = len(first) - 1
+    out = np.full((d, d), -1, np.int32)
+    for v in range(d):
+        for e in range(first[v], first[v + 1]):
+            for k in range(begin[e], begin[e + 1]):
+                if out[v, members[k]] < 0:
+                    out[v, members[k]] = e
+    return out
 
 
 @njit
-def with_member(sets: Sets, u: int, now: int, v: int, place: Array) -> int:
-    """The best set of u if v may be a member as well; ``now`` is the best without."""
-    for e in range(sets.first[u], now):
-        has, rest = False, True
-        for k in range(sets.begin[e], sets.begin[e + 1]):
-            p = sets.members[k]
-            if p == v:
-                has = True
-            elif place[p] >= place[u]:
-                rest = False
-                break
-        if has and rest:
-            return e
-    return now
-
-
-@njit
-def without_member(sets: Sets, u: int, now: int, v: int, place: Array) -> int:
-    """The best set of u if v may no longer be a member; ``now`` is the best with it."""
-    e = now
+def best_set(sets: Sets, e: int, place: Array, limit: int) -> int:
+    """The first set from e on whose members all come before ``limit``."""
     while True:
         good = True
         for k in range(sets.begin[e], sets.begin[e + 1]):
-            p = sets.members[k]
-            if p == v or place[p] >= place[u]:
+            if place[sets.members[k]] >= limit:
                 good = False
                 break
         if good:
@@ -81,22 +80,56 @@ def without_member(sets: Sets, u: int, now: int, v: int, place: Array) -> int:
 
 
 @njit
-def best_place(sets: Sets, order: Array, place: Array, chosen: Array, v: int) -> tuple[int, float]:
+def with_member(sets: Sets, u: int, now: int, v: int, place: Array, limit: int) -> int:
+    """The best set of u if v may be a member, with others that come before ``limit``; ``now`` is that without."""
+    e = sets.earliest[u, v]
+    if e < 0:
+        return now
+    while e < now:
+        has, rest = False, True
+        for k in range(sets.begin[e], sets.begin[e + 1]):
+            p = sets.members[k]
+            if p == v:
+                has = True
+            elif place[p] >= limit:
+                rest = False
+                break
+        if has and rest:
+            return e
+        e += 1
+    return now
+
+
+@njit
+def is_member(sets: Sets, e: int, v: int) -> bool:
+    """Whether v is in set e."""
+    for k in range(sets.begin[e], sets.begin[e + 1]):
+        if sets.members[k] == v:
+            return True
+    return False
+
+
+@njit
+def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
     """Where v gains most, and how much."""
+    order, place, chosen = now.order, now.place, now.chosen
     here, start = place[v], sets.scores[chosen[v]]
-    to, best, passed = here, TIE, 0.0
+    to, best, passed, own = here, TIE, 0.0, chosen[v]
     for k in range(here - 1, -1, -1):  # to the left: the others may take v as a parent
         u = order[k]
-        passed += sets.scores[with_member(sets, u, chosen[u], v, place)] - sets.scores[chosen[u]]
-        gain = passed + sets.scores[best_set(sets, v, place, k)] - start
+        passed += sets.scores[with_member(sets, u, chosen[u], v, place, k)] - sets.scores[chosen[u]]
+        own = best_set(sets, own, place, k)
+        gain = passed + sets.scores[own] - start
         if gain > best:
             to, best = k, gain
-    passed = 0.0
-    place[v] = len(order)  # v itself is no member of its own sets, and comes after all it passes
+    passed, own = 0.0, chosen[v]
+    place[v] = len(order)  # comes after all it passes
     for k in range(here + 1, len(order)):  # to the right: the others lose v
         u = order[k]
-        passed += sets.scores[without_member(sets, u, chosen[u], v, place)] - sets.scores[chosen[u]]
-        gain = passed + sets.scores[best_set(sets, v, place, k + 1)] - start
+        if is_member(sets, chosen[u], v):
+            passed += sets.scores[best_set(sets, chosen[u], place, k)] - sets.scores[chosen[u]]
+        own = with_member(sets, v, own, u, place, k)
+        gain = passed + sets.scores[own] - start
         if gain > best:
             to, best = k, gain
     place[v] = here
@@ -104,8 +137,18 @@ def best_place(sets: Sets, order: Array, place: Array, chosen: Array, v: int) ->
 
 
 @njit
-def move(sets: Sets, order: Array, place: Array, chosen: Array, v: int, to: int) -> None:
-    """Put v at ``to`` and choose sets anew where that matters."""
+def look_at(now: Order, v: int) -> None:
+    """Put v into the queue, unless it is there."""
+    if not now.waits[v]:
+        now.waits[v] = True
+        now.queue[(now.ends[0] + now.ends[1]) % len(now.queue)] = v
+        now.ends[1] += 1
+
+
+@njit
+def move(sets: Sets, now: Order, v: int, to: int) -> None:
+    """Put v at ``to``; variables that get another set are to be looked at."""
+    order, place, chosen = now.order, now.place, now.chosen
     here = place[v]
     step = 1 if to > here else -1
     for k in range(here, to, step):
@@ -113,75 +156,120 @@ def move(sets: Sets, order: Array, place: Array, chosen: Array, v: int, to: int)
         place[order[k]] = k
     order[to] = v
     place[v] = to
-    for k in range(min(here, to), max(here, to) + 1):
+    for k in range(here, to, step):
         u = order[k]
-        chosen[u] = best_set(sets, u, place, k)
+        new = chosen[u]
+        if step < 0:
+            new = with_member(sets, u, new, v, place, k + 1)
+        elif is_member(sets, new, v):
+            new = best_set(sets, new, place, k)
+        if new != chosen[u]:
+            chosen[u] = new
+            look_at(now, u)
+    new = best_set(sets, sets.first[v], place, to)
+    if new != chosen[v]:
+        chosen[v] = new
+        look_at(now, v)
 
 
 @njit
-def settle(sets: Sets, order: Array, place: Array, chosen: Array) -> float:
+def settle(sets: Sets, now: Order) -> float:
     """Sets and score of an order."""
-    total = 0.0
-    for k in range(len(order)):
-        place[order[k]] = k
-    for k in range(len(order)):
-        v = order[k]
-        chosen[v] = best_set(sets, v, place, k)
-        total += sets.scores[chosen[v]]
-    return total
+    for k in range(len(now.order)):
+        now.place[now.order[k]] = k
+    for k in range(len(now.order)):
+        v = now.order[k]
+        now.chosen[v] = best_set(sets, sets.first[v], now.place, k)
+    return total(sets, now)
 
 
 @njit
-def climb_order(sets: Sets, order: Array, place: Array, chosen: Array, state: Array) -> float:
+def total(sets: Sets, now: Order) -> float:
+    """Score of an order that is settled."""
+    out = 0.0
+    for v in range(len(now.chosen)):
+        out += sets.scores[now.chosen[v]]
+    return out
+
+
+@njit
+def shuffle(order: Array, state: Array) -> None:
+    """A random order."""
+    for k in range(len(order) - 1, 0, -1):
+        j = below(state, k + 1)
+        order[k], order[j] = order[j], order[k]
+
+
+@njit
+def follow(sets: Sets, now: Order) -> bool:
+    """Move what is in the queue, and what that changes; whether anything moved."""
+    moved = False
+    while now.ends[1] > 0:
+        v = now.queue[now.ends[0]]
+        now.ends[0] = (now.ends[0] + 1) % len(now.queue)
+        now.ends[1] -= 1
+        now.waits[v] = False
+        to, gain = best_place(sets, now, v)
+        if gain > TIE and to != now.place[v]:
+            move(sets, now, v, to)
+            moved = True
+    return moved
+
+
+@njit
+def climb_order(sets: Sets, now: Order, state: Array) -> float:
     """Move variables, in random turns, until none gains; returns the score."""
-    d = len(order)
-    settle(sets, order, place, chosen)
-    turn = np.arange(d)
-    idle = 0
-    while idle < d:
-        for k in range(d - 1, 0, -1):
-            j = below(state, k + 1)
-            turn[k], turn[j] = turn[j], turn[k]
+    turn = now.order.copy()
+    settle(sets, now)
+    moved = True
+    while moved:
+        shuffle(turn, state)
         for v in turn:
-            to, gain = best_place(sets, order, place, chosen, v)
-            if gain > TIE and to != place[v]:
-                move(sets, order, place, chosen, v, to)
-                idle = 0
-            else:
-                idle += 1
-                if idle >= d:
-                    break
-    return settle(sets, order, place, chosen)
+            look_at(now, v)
+        moved = follow(sets, now)
+    return settle(sets, now)
 
 
 @njit
-def search_orders(
-    sets: Sets, starts: Array, restarts: int, swaps: int, best_order: Array, best_chosen: Array, state: Array
-) -> tuple[float, int]:
-    """Climb from each row of starts and ``restarts`` times more, from random orders and near the best by turns.
+def kick(sets: Sets, now: Order, state: Array) -> None:
+    """Make room for a set better than the chosen one of some variable: put it, or the members, elsewhere."""
+    v = below(state, len(now.order))
+    better = now.chosen[v] - sets.first[v]
+    if better == 0:
+        return
+    e = sets.first[v] + below(state, better)
+    if below(state, 2):  # v comes after the last of them
+        last = now.place[v]
+        for k in range(sets.begin[e], sets.begin[e + 1]):
+            last = max(last, now.place[sets.members[k]])
+        move(sets, now, v, last)
+    else:  # they come just before v
+        for k in range(sets.begin[e], sets.begin[e + 1]):
+            p = sets.members[k]
+            if now.place[p] > now.place[v]:
+                move(sets, now, p, now.place[v])
 
-    Returns the best score and how many climbs reached it; its order and sets are left in the last arguments.
-    """
-    d = len(best_order)
-    place, chosen, order = np.empty(d, np.int64), np.empty(d, np.int64), np.arange(d)
-    best, reached = -np.inf, 0
-    for attempt in range(len(starts) + restarts):
-        if attempt < len(starts):
-            order[:] = starts[attempt]
-        elif (attempt - len(starts)) % 2 == 0 or best == -np.inf:
-            for k in range(d - 1, 0, -1):
-                j = below(state, k + 1)
-                order[k], order[j] = order[j], order[k]
-        else:
-            order[:] = best_order
-            for _ in range(swaps):
+
+@njit
+def iterate(sets: Sets, now: Order, kicks: int, size: int, state: Array) -> float:
+    """Iterated local search: up to ``size`` kicks or swaps, climb, keep what is no worse. Returns the score."""
+    d = len(now.order)
+    best = total(sets, now)
+    order, place, chosen = now.order.copy(), now.place.copy(), now.chosen.copy()
+    for _ in range(kicks):
+        for _ in range(1 + below(state, size)):
+            if below(state, 2):
+                kick(sets, now, state)
+            else:
                 i, j = below(state, d), below(state, d)
-                order[i], order[j] = order[j], order[i]
-        score = climb_order(sets, order, place, chosen, state)
-        if score > best + TIE:
-            best, reached = score, 0
-            best_order[:] = order
-            best_chosen[:] = chosen
-        if score > best - TIE:
-            reached += 1
-    return best, reached
+                v, u = now.order[i], now.order[j]
+                move(sets, now, v, j)
+                move(sets, now, u, i)
+        follow(sets, now)
+        score = total(sets, now)
+        if score >= best - TIE:
+            best = max(score, best)
+            order[:], place[:], chosen[:] = now.order, now.place, now.chosen
+        else:
+            now.order[:], now.place[:], now.chosen[:] = order, place, chosen
+    return climb_order(sets, now, state)

@@ -1,0 +1,304 @@
+"""A chain over DAGs of any number of variables, each DAG with the same prior, on a table of scored parent sets.
+
+A step is one of four:
+
+- gibbs: the parents of a node are drawn anew from the table, by their scores, among the sets without a descendant.
+- reversal: an edge u → v is drawn; both ends lose their parents, u gets new ones that contain v, then v new ones
+  that close no cycle. Accepted by the sums over sets there and back and by the numbers of edges (Grzegorczyk &
+  Husmeier 2008).
+- toggle: an ordered pair (i, j) is drawn; i → j is deleted if it is there, j → i is turned round, else i → j is
+  added. Any parents are possible here, in the table or not, so the chain can reach every DAG.
+- pair: the parents of two nodes are drawn anew together from the table, by their scores, among the pairs of sets
+  that close no cycle (as Goudie & Mukherjee 2016). The pair is a node and one of those it goes best with.
+
+All but toggles leave a node alone whose parents are not in the table; so the answer is right with any table, and a
+poor one only makes the chain slow: toggles are its way out, as the "plus one" parent is BiDAG's. A chain can be
+stuck for long with parents outside that are good but for which better ones lie several toggles away; so where
+chains stand outside during burn-in, the table takes that in.
+
+References: Geyer 1992, "Practical Markov chain Monte Carlo", Statistical Science 7. Goudie & Mukherjee 2016, "A
+Gibbs sampler for learning DAGs", JMLR 17. Grzegorczyk & Husmeier 2008, "Improving the structure MCMC sampler for
+Bayesian networks by introducing a new edge reversal move", Machine Learning 71. Vehtari et al. 2021,
+"Rank-normalization, folding, and localization: an improved R-hat", Bayesian Analysis 16.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._jit import announce
+from brai.families import FamilyTable
+from brai.graphs import PDAG, Family
+from brai.kernels import chaining, choosing
+from brai.kernels.climbing import Memo
+from brai.randomness import RandomState, seed_sequence
+
+KINDS = ("gibbs", "reversal", "toggle", "pair")
+SHARES = (0.2, 0.2, 0.4, 0.2)
+PARTNERS = 10  # of a node, for pair moves
+BLOCKS = 10  # parts of the draws after which the time is looked at
+ROUNDS = 10  # parts of the burn-in after which the table grows
+_SLOTS = 2**18  # scores of families outside the table remembered at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """DAGs of several chains, in the order in which they were drawn."""
+
+    names: tuple[str, ...]
+    parents: NDArray[np.int16]  # (chains, n, d, most): parents of each node in no order, -1 for none
+    log_scores: NDArray[np.float64]  # (chains, n)
+    proposed: dict[str, int]  # by kind of move, over all chains, burn-in included
+    changed: dict[str, int]  # moves that changed the graph
+
+    @property
+    def acceptance(self) -> dict[str, float]:
+        """Share of moves that changed the graph, by kind; 0 for a kind that was never made."""
+        return {kind: self.changed[kind] / max(1, self.proposed[kind]) for kind in KINDS}
+
+    def edge_frequencies(self) -> NDArray[np.float64]:
+        """``[c, i, j]``: how often i → j was drawn in chain c."""
+        chains, n, d, _ = self.parents.shape
+        found = np.zeros((chains, d, d))
+        for c, v in np.ndindex(chains, d):
+            own = self.parents[c, :, v]
+            found[c, :, v] = np.bincount(own[own >= 0], minlength=d) / n
+        return found
+
+    def disagreement(self) -> tuple[float, float]:
+        """Largest and mean difference of edge frequencies, over pairs of chains and ordered pairs of nodes."""
+        found, d = self.edge_frequencies(), len(self.names)
+        apart = np.abs(found[:, None] - found)[np.triu_indices(len(found), 1)]
+        return (float(apart.max()), float(apart.sum() / (len(apart) * d * (d - 1)))) if apart.size else (0.0, 0.0)
+
+    def ess(self) -> float:
+        """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
+        chains, n = self.log_scores.shape
+        centred = self.log_scores - self.log_scores.mean(axis=1, keepdims=True)
+        power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
+        covariance = (np.fft.irfft(power, axis=1)[:, :n] / n).mean(axis=0)
+        within = covariance[0] * n / (n - 1) if n > 1 else 0.0
+        if not within > 0:
+            return float(chains)
+        between = self.log_scores.mean(axis=1).var(ddof=1) if chains > 1 else 0.0
+        rho = 1 - (within - covariance * n / (n - 1)) / (within * (n - 1) / n + between)
+        pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)  # positive and falling in theory
+        pairs = np.minimum.accumulate(pairs)
+        length = 2 * pairs[: np.argmax(pairs <= 0) if (pairs <= 0).any() else len(pairs)].sum() - 1
+        return float(min(chains * n, chains * n / max(length, 1e-9)))
+
+    def r_hat(self) -> float:
+        """Split R-hat of the log score: near 1 if halves of chains differ no more than draws within do."""
+        half = self.log_scores.shape[1] // 2
+        parts = np.concatenate([self.log_scores[:, :half], self.log_scores[:, -half:]])
+        within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)
+        return float(np.sqrt((half - 1) / half + between / within)) if within > 0 else float("nan")
+
+    def families(self, chain: int, t: int) -> tuple[Family, ...]:
+        """Draw t of a chain as families."""
+        own = self.parents[chain, t].tolist()
+        return tuple((v, tuple(sorted(p for p in parents if p >= 0))) for v, parents in enumerate(own))
+
+    def dag(self, chain: int, t: int) -> PDAG:
+        """Draw t of a chain as a graph."""
+        return PDAG.from_parents(self.names, [own for _, own in self.families(chain, t)])
+
+    def draws(self) -> Iterator[tuple[PDAG, float]]:
+        """The DAGs of all chains with log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``."""
+        made: dict[tuple[Family, ...], PDAG] = {}
+        for c, t in np.ndindex(*self.log_scores.shape):
+            own = self.families(c, t)
+            if own not in made:
+                made[own] = PDAG.from_parents(self.names, [parents for _, parents in own])
+            yield made[own], float(self.log_scores[c, t])
+
+
+class Space:
+    """A table as chains take it: as it is now, sets added later are not seen.
+
+    A node has at most ``most`` parents: ``max_parents`` (default: that of the table) or, where larger, as many as
+    the largest set of the table.
+    """
+
+    def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
+        self.names, self.d = table.scores.data.names, table.scores.data.n_variables
+        self.kernel = table.scores.arrays(2)
+        announce(chaining.run, table.scores.data.codes.dtype)
+        sets = table.arrays()
+        largest = int(np.diff(sets.begin).max())
+        self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
+        rng = np.random.Generator(np.random.PCG64(seed))
+        keys = rng.integers(1, 2**64, (self.d, self.d), np.uint64)
+        slots = 1 << int(2 * len(table)).bit_length()
+        hashes, entries = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+        signatures, chances = np.zeros(len(table), np.uint64), np.zeros(len(table))
+        choosing.index_sets(sets, keys, hashes, entries, signatures, chances)
+        room = (4, int(np.diff(sets.first).max()))
+        partners = np.full((self.d, max(1, min(PARTNERS, self.d - 1))), -1, np.int64)
+        for v, near in enumerate(table.near):
+            partners[v, : len(near[:PARTNERS])] = near[:PARTNERS]
+        self.arrays = choosing.Space(
+            sets,
+            signatures,
+            chances,
+            hashes,
+            entries,
+            Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS)),
+            table.allowed,
+            partners,
+            np.zeros(room, np.int64),
+            np.zeros(room),
+        )
+
+    def checked(self, start: Sequence[Family]) -> Sequence[Family]:
+        """A graph to start from, if it is a DAG that obeys the table."""
+        own = dict(start)
+        if sorted(own) != list(range(self.d)):
+            raise ValueError(f"a start has {len(own)} families for {self.d} variables: give one a variable")
+        PDAG.from_parents(self.names, [own[v] for v in range(self.d)])  # refuses a cycle
+        for v, parents in start:
+            if len(parents) > self.most:
+                raise ValueError(
+                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {self.most} are possible: "
+                    "add the family to the table or raise its max_parents"
+                )
+            if not self.arrays.allowed[list(parents), v].all():
+                raise ValueError(f"a start gives {self.names[v]!r} a parent that the table does not allow")
+        return start
+
+
+class Walker:
+    """Where a chain is; it goes on from there with each call. Walkers on one table are not for threads."""
+
+    def __init__(
+        self, space: Space, start: Sequence[Family], seed: np.random.SeedSequence, shares: Sequence[float] = SHARES
+    ):
+        d = space.d
+        rng = np.random.Generator(np.random.PCG64(seed))
+        self._state = rng.integers(1, 2**64, 1, np.uint64)
+        self._shares = _cumulated(shares)
+        self.tally = np.zeros((len(KINDS), 2), np.int64)
+        self._graph = chaining.Graph(
+            np.zeros((d, space.most), np.int32),
+            np.zeros(d, np.int64),
+            np.zeros((d, d), np.int32),
+            np.zeros(d, np.int64),
+            np.zeros(d, np.int64),
+            np.zeros(d),
+            np.zeros(d, np.uint64),
+            np.zeros(d, np.uint8),
+            np.zeros(d, np.int64),
+        )
+        for v, parents in space.checked(start):
+            for p in parents:
+                chaining.link(self._graph, p, v)
+        self.settle(space)
+
+    def settle(self, space: Space) -> None:
+        """Go on in another space, such as that of a table that has grown; it must allow as many parents."""
+        self._space = space
+        chaining.settle(*space.kernel, space.arrays, self._graph)
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The DAG where the chain is."""
+        own, n = self._graph.parents.tolist(), self._graph.n_parents.tolist()
+        return tuple((v, tuple(sorted(own[v][: n[v]]))) for v in range(len(own)))
+
+    def outside(self) -> list[Family]:
+        """Those of its families that are not in the table."""
+        return [own for own, e in zip(self.families, self._graph.entry, strict=True) if e == choosing.OUTSIDE]
+
+    def skip(self, steps: int) -> float:
+        """So many steps; returns the log score of where they led."""
+        return float(self._run(1, steps, np.zeros((1, 0, 0), np.int16))[0])
+
+    def draw(self, n: int, thin: int) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+        """A DAG every ``thin`` steps, n times: parents and log scores as in `Draws`."""
+        parents = np.empty((n, self._space.d, self._space.most), np.int16)
+        return parents, self._run(n, thin, parents)
+
+    def _run(self, n: int, steps: int, parents: NDArray[np.int16]) -> NDArray[np.float64]:
+        scores = np.empty(n)
+        space, graph = self._space, self._graph
+        chaining.run(
+            *space.kernel, space.arrays, graph, self._shares, steps, parents, scores, self.tally, self._state
+        )
+        return scores
+
+
+def sample_dags(
+    table: FamilyTable,
+    n: int,
+    *,
+    starts: Sequence[Sequence[Family]] = (),
+    thin: int = 100,
+    burn_in: int = 10_000,
+    max_parents: int | None = None,
+    seed: RandomState = 0,
+    shares: Sequence[float] = SHARES,
+    deadline: float = math.inf,
+    advance: Callable[[], None] = lambda: None,
+) -> Draws:
+    """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
+
+    There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges.
+    ``max_parents`` is that of the table unless given. ``shares`` are the chances of the kinds of moves, as in
+    KINDS. During burn-in the table takes in families of chains that stand outside; later it does not change.
+
+    ``advance`` is called BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be fewer
+    than n, as many of each chain, and a tenth at least.
+
+    >>> import brai
+    >>> from brai.scores import FamilyScores
+    >>> scores = FamilyScores(brai.load_network("cancer").sample(500, random_state=0))
+    >>> found = sample_dags(FamilyTable(scores, slack=10.0), 100)
+    >>> found.edge_frequencies().shape
+    (1, 5, 5)
+    """
+    most = table.max_parents if max_parents is None else max_parents
+    for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
+    first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
+    space = Space(table, first, max_parents)
+    empty: Sequence[Family] = [(v, ()) for v in range(space.d)]
+    walkers = [Walker(space, start, own, shares) for start, own in zip(starts or [empty], seeds, strict=True)]
+    for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist():
+        if time.monotonic() > deadline:
+            break
+        for walker in walkers:
+            walker.skip(steps)
+        if table.add(family for walker in walkers for family in walker.outside()):
+            space = Space(table, first, max_parents)
+            for walker in walkers:
+                walker.settle(space)
+    blocks: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = [[] for _ in walkers]
+    for size in np.diff(np.linspace(0, n, BLOCKS + 1).round().astype(int)).tolist():
+        if blocks[0] and time.monotonic() > deadline:
+            break
+        if size:
+            for own, walker in zip(blocks, walkers, strict=True):
+                own.append(walker.draw(size, thin))
+        advance()
+    drawn = [tuple(np.concatenate(parts) for parts in zip(*own, strict=True)) for own in blocks]
+    tally = sum(walker.tally for walker in walkers)
+    proposed, changed = (dict(zip(KINDS, column, strict=True)) for column in np.asarray(tally).T.tolist())
+    parents, scores = (np.stack(parts) for parts in zip(*drawn, strict=True))
+    return Draws(space.names, parents, scores, proposed, changed)
+
+
+def _cumulated(shares: Sequence[float]) -> NDArray[np.float64]:
+    """Shares added up; beyond the last kind that has one, 1."""
+    given = np.array(shares, float)
+    if given.shape != (len(KINDS),) or not np.isfinite(given).all() or given.min() < 0 or given.sum() <= 0:
+        raise ValueError(f"shares are {shares!r}: give a number from 0 on for each of {', '.join(KINDS)}")
+    added: NDArray[np.float64] = np.cumsum(given) / given.sum()
+    added[np.flatnonzero(given)[-1] :] = 1.0
+    return added
