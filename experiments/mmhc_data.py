@@ -6,12 +6,13 @@ training rows and of 5000 test rows that are disjoint from them; ``<Net>_meta.js
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import numpy as np
 
-from brai import Dataset, load_network
+from brai import PDAG, Dataset, load_network
 
 
 def load(folder: Path, network: str, version: int) -> tuple[Dataset, Dataset]:
@@ -32,3 +33,13 @@ def load(folder: Path, network: str, version: int) -> tuple[Dataset, Dataset]:
         for key in ("idx_s500", "idx_test5000")
     )
     return train, test
+
+
+def true_graph(folder: Path, network: str) -> PDAG:
+    """The DAG that the data come from."""
+    if network == "Link":
+        return load_network(folder / "networks" / "link.bif.gz").pdag
+    path = folder / "mmhc" / network / f"{network}_graph_data_order.csv.gz"
+    with gzip.open(path, "rt") as lines:
+        names = next(lines).strip().split(",")
+        return PDAG(names, np.loadtxt(lines, dtype=np.int8, delimiter=","))

@@ -1,8 +1,8 @@
 """Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
 
 What `BRAI` can say of its uncertainty is one of two things. The tree's own posterior (``posterior_from="tree"``)
-is the published one: the k best graphs of the tree, or draws of it, weighed by their scores; what the tree does not
-hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
+is the published one: the k best graphs of the tree, or draws of it, weighed by their scores; what the tree does
+not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
 (``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
 converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
 graph and at different draws of the tree.
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from brai.base import StructureLearner
 from brai.data import Dataset
 from brai.families import FamilyTable
-from brai.graphs import PDAG, families_of
+from brai.graphs import PDAG, Draw, families_of
 from brai.independence import CITest, Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
 from brai.polish import distinct_draws, polish
@@ -32,7 +32,6 @@ from brai.rai import Learner, rai
 from brai.randomness import generator, seed_sequence
 from brai.sampling import (
     Count,
-    Draw,
     Method,
     best_route,
     count_distinct,

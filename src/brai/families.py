@@ -132,6 +132,7 @@ class FamilyTable:
         for (v, parents), score in zip(new, self.scores.families(new), strict=True):
             if score > self._best_within(v, parents) + self._margin:
                 self.sets[v][parents] = score
+                self.near[v] += [p for p in parents if p not in self.near[v]]
                 added += 1
         return added
 
@@ -150,8 +151,9 @@ class FamilyTable:
     def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
         """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
 
-        Their scores are at most ``within`` below that of the family they come from. Parents may come from all
-        variables where these are few, else from those of which pairs were listed.
+        Their scores are at most ``within`` below that of the family they come from, and they have at most
+        ``max_parents`` parents: with BDeu, variables that hardly vary gain by ever more of them. Parents may come
+        from all variables where these are few, else from those of which pairs were listed or a set was added.
         """
         around: list[Family] = []
         families = [family for family in families if (family, within) not in self._looked]
@@ -160,6 +162,8 @@ class FamilyTable:
             bases = [parents, *(tuple(p for p in parents if p != out) for out in parents)]
             around += [(v, base) for base in bases]
             for base in bases:
+                if len(base) >= self.max_parents:
+                    continue
                 more = [(v, tuple(sorted((*base, x)))) for x in self.near[v] if x not in parents]
                 least = max(self._best_within(v, base) + self._margin, own - within)
                 found = zip(more, self.scores.families(more), strict=True)

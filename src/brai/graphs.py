@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 
 
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
+
+
+class Draw(NamedTuple):
+    """A DAG, as its families sorted by child, and its log score."""
+
+    families: tuple[Family, ...]
+    log_score: float
 
 
 class NoExtensionError(ValueError):

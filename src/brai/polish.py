@@ -2,8 +2,9 @@
 
 The published method takes the best graph of the tree. Its families and its draws are worth more: the families of
 all leaves go into a `FamilyTable` with the most promising sets around them, and searches over orders start from
-distinct draws of the tree besides random orders. Around the best graph the table grows, and the search goes on
-until nothing improves; then tabu search over graphs, which is not bound to the table, has the last word.
+distinct draws of the tree besides random orders. From the best of what they find tabu search over graphs goes on,
+which is not bound to the table; what it finds enters the table, which then grows around it, and so on by turns
+until neither finds anything better.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from numpy.typing import NDArray
 
 from brai.adjacency import topological_order
 from brai.families import FamilyTable
-from brai.graphs import Family
+from brai.graphs import Draw, Family
 from brai.kernels.climbing import TIE
-from brai.sampling import Draw, best_route, sample_routes
-from brai.search import hill_climb, search_by_order
+from brai.sampling import best_route, sample_routes
+from brai.search import ENOUGH, hill_climb, search_by_order
 from brai.tree import GGT
 
 STARTS = 5  # draws of the tree that searches start from, the best one included
-TEMPERATURE = 10.0  # of these draws: at 1 they are nearly always the best one
-RESTARTS = 5  # searches from random orders
+TEMPERATURES = (10.0, 100.0, math.inf)  # of these draws: at 1 they are nearly always the best one
+RESTARTS = 10  # searches from random orders
+CLIMBED = 15  # distinct ends of these searches that tabu search goes on from
 KICKS = 10  # for each variable, after each climb
 ROUNDS = 20  # tabu searches at most
 
@@ -44,7 +46,7 @@ def polish(
     table: FamilyTable,
     tree: GGT | None,
     *,
-    starts: int = STARTS,
+    n_draws: int = STARTS,
     restarts: int = RESTARTS,
     kicks: int = KICKS,
     deadline: float = math.inf,
@@ -56,41 +58,53 @@ def polish(
     draws: list[Draw] = []
     if tree is not None:
         table.add(family for leaf in tree.leaves for family in leaf.families)
-        draws = distinct_draws(tree, starts, seed)
+        draws = distinct_draws(tree, n_draws, seed)
         trace.append(("tree", draws[0].log_score))
     d = scores.data.n_variables
-    orders = [order_of(draw.families, d) for draw in draws]
-    found = search_by_order(table, restarts=restarts, kicks=kicks, starts=orders, deadline=deadline, seed=seed)
+    starts = [order_of(draw.families, d) for draw in draws]
+    found = search_by_order(
+        table, restarts=restarts, kicks=kicks, starts=starts, grow=False, deadline=deadline, seed=seed
+    )
     trace.append(("orders", found.log_score))
-    best, score = found.families, found.log_score
+    best = Draw((), -math.inf)
+    for one in found.ends[:CLIMBED]:
+        best = max(best, _climbed(table, one, deadline, seed), key=lambda own: own.log_score)
+    trace.append(("tabu", best.log_score))
     for _ in range(ROUNDS):
-        if time.monotonic() > deadline:
+        before = best.log_score
+        table.add(best.families)
+        start = [order_of(best.families, d)]
+        found = search_by_order(table, restarts=0, kicks=kicks, starts=start, deadline=deadline, seed=seed)
+        best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+        trace.append(("orders", best.log_score))
+        best = _climbed(table, best, deadline, seed)
+        trace.append(("tabu", best.log_score))
+        if time.monotonic() > deadline or best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
-        climbed = hill_climb(scores, start=adjacency_of(best, d), allowed=table.allowed, seed=seed)
-        if climbed.log_score <= score + TIE:
-            break
-        trace.append(("tabu", climbed.log_score))
-        table.add(climbed.families)
-        found = search_by_order(
-            table,
-            restarts=0,
-            kicks=kicks,
-            starts=[order_of(climbed.families, d)],
-            deadline=deadline,
-            seed=seed,
-        )
-        best, score = max(
-            (climbed.families, climbed.log_score), (found.families, found.log_score), key=lambda own: own[1]
-        )
-        trace.append(("orders", score))
-    return Polished(best, score, table, tuple(trace))
+    return Polished(best.families, best.log_score, table, tuple(trace))
+
+
+def _climbed(table: FamilyTable, best: Draw, deadline: float, seed: np.random.SeedSequence) -> Draw:
+    """Tabu search from a DAG, with as many parents as the table or the DAG has."""
+    if time.monotonic() > deadline:
+        return best
+    d = table.scores.data.n_variables
+    most = max(table.max_parents, *(len(parents) for _, parents in best.families))
+    start, orders = adjacency_of(best.families, d), [range(d)]
+    found = hill_climb(
+        table.scores, start=start, allowed=table.allowed, max_parents=most, orders=orders, seed=seed
+    )
+    return max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
 
 
 def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:
-    """The best DAG of the tree, and further ones drawn at a high temperature."""
+    """The best DAG of the tree, and up to n - 1 others drawn at the lowest temperature that gives so many."""
     rng = np.random.Generator(np.random.PCG64(seed))
-    drawn = sample_routes(tree, max(0, n - 1), TEMPERATURE, rng, "exact")
-    return list(dict.fromkeys([best_route(tree), *drawn]))
+    found = dict.fromkeys([best_route(tree)])
+    for temperature in TEMPERATURES:
+        if len(found) < n:
+            found |= dict.fromkeys(sample_routes(tree, 4 * n, temperature, rng, "exact"))
+    return list(found)[:n]
 
 
 def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:

@@ -28,18 +28,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from brai.graphs import PDAG, Family
+from brai.graphs import PDAG, Draw, Family
 from brai.tree import GGT, Leaf, Node
 
 Method: TypeAlias = Literal["exact", "paper"]
 Route: TypeAlias = tuple[Leaf, ...]
-
-
-class Draw(NamedTuple):
-    """A DAG, as its families sorted by child, and its log score."""
-
-    families: tuple[Family, ...]
-    log_score: float
 
 
 class Outcome(NamedTuple):

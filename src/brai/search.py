@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brai._jit import announce
 from brai.families import FamilyTable
-from brai.graphs import Family
+from brai.graphs import Draw, Family
 from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
 from brai.kernels.ordering import Order, climb_order, iterate, new_order, settle, shuffle
 from brai.scores import FamilyScores
@@ -135,12 +135,16 @@ def _families(adj: Adjacency) -> tuple[Family, ...]:
 
 
 class OrderFound(NamedTuple):
-    """The DAG of the best order, its log score, the number of sets in the table, and of climbs that reached it."""
+    """The DAG of the best order, its log score, the number of sets in the table, and of climbs that reached it.
+
+    ``ends`` are the distinct ends of all climbs on the last table, best first.
+    """
 
     families: tuple[Family, ...]
     log_score: float
     n_sets: int
     n_reached: int
+    ends: list[Draw]
 
 
 def search_by_order(
@@ -164,6 +168,7 @@ def search_by_order(
     now = new_order(d)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays()
+    ends: dict[float, NDArray[np.int64]] = {}  # by score: what has the same score is nearly always the same class
 
     def search(first: Sequence[ArrayLike], random: int) -> None:
         nonlocal best
@@ -173,7 +178,9 @@ def search_by_order(
             else:
                 shuffle(now.order, state)
             climb_order(sets, now, state)
-            best = best.or_better(now, iterate(sets, now, kicks * d, KICK_SIZE, state))
+            score = float(iterate(sets, now, kicks * d, KICK_SIZE, state))
+            ends[round(score, 6)] = now.chosen.copy()
+            best = best.or_better(now, score)
             if time.monotonic() > deadline:
                 break
 
@@ -182,10 +189,12 @@ def search_by_order(
         before, sets = best.log_score, table.arrays()
         now.order[:] = best.order  # its sets have other places in the table now
         best = best._replace(log_score=settle(sets, now), chosen=now.chosen.copy())
+        ends.clear()
         search([best.order], 0)
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
-    return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached)
+    ranked = [Draw(table.families(sets, ends[score]), score) for score in sorted(ends, reverse=True)]
+    return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached, ranked)
 
 
 class _Best(NamedTuple):
