@@ -21,6 +21,7 @@ SCHEMA = {
              "ci_tests_by_order": list},
     "posterior": {"k": int, "cpdags": int, "n_effective": float, "prior": str, "edges": list},
 }  # fmt: skip
+CHAINS = {"chains": int, "draws_each": int, "r_hat": float, "ess": float, "max_disagreement": float}
 DRAWN = {"draws": int, "temperature": float | str, "method": str}
 
 
@@ -87,7 +88,10 @@ def test_demo():
     assert result.exit_code == 0
     for words in ("Asia network", "either", "MAP CPDAG", "Edge probabilities"):
         assert words in result.stdout
-    assert matches(json.loads(run("demo", "--json").stdout), SCHEMA)
+    own = {key: kind for key, kind in SCHEMA["posterior"].items() if key != "k"}
+    assert matches(json.loads(run("demo", "--json").stdout), {**SCHEMA, "posterior": {**own, **CHAINS}})
+    assert matches(json.loads(run("demo", "--json", "--paper").stdout), SCHEMA)
+    assert "4 chains, R-hat" in result.stdout
 
 
 def test_drop_and_delimiter(table):

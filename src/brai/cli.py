@@ -49,7 +49,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "k",
                 type=click.IntRange(1),
                 default=None,
-                help="Best CPDAGs of the tree that make up the posterior.  [default: 100]",
+                help="Make up the posterior from the k best CPDAGs of the tree instead of MCMC.",
             ),
             click.option(
                 "--draws",
@@ -67,7 +67,10 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--prior",
                 type=click.Choice(["dags", "classes"]),
                 default=None,
-                help="Uniform prior on DAGs (default for -k) or on classes (default for --draws).",
+                help="Uniform prior on DAGs (default) or on classes (default for --draws).",
+            ),
+            click.option(
+                "--budget", type=float, default=None, help="Seconds that learning, and then MCMC, may take."
             ),
             click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
@@ -106,7 +109,7 @@ def _learn(
         raise click.UsageError("--temperature is that of --draws: give their number too")
     if draws is not None and k is not None:
         raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
-    k, temperature = k or 100, 1.0 if temperature is None else temperature
+    temperature = 1.0 if temperature is None else temperature
     make = BRAI.paper if paper else BRAI
     test = "cmi-c1" if paper else ci_test
     model = make(
@@ -118,7 +121,12 @@ def _learn(
         **settings,
     )
     model.fit(data)
-    source: dict[str, Any] = {"k": k}
+    source: dict[str, Any] = {"k": k or 100}
+    if draws is None and k is None and not paper:
+        chains = model.chains()
+        n_chains, n_draws = chains.log_scores.shape
+        source = {"chains": n_chains, "draws_each": n_draws, "r_hat": chains.r_hat(), "ess": chains.ess()}
+        source["max_disagreement"] = chains.disagreement()[0]
     with status(bool(model.verbose), "weighing graphs"):
         if draws is None:
             posterior = model.posterior(k, prior=prior)

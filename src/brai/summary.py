@@ -72,6 +72,14 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def _edge_lines(posterior: dict[str, Any]) -> list[str]:
+    if "chains" in posterior:
+        number = posterior["chains"] * posterior["draws_each"]
+        lines = [
+            f"Edge probabilities from {number} DAGs of {count(posterior['cpdags'], 'CPDAG')}, drawn by MCMC",
+            f"  {count(posterior['chains'], 'chain')}, R-hat {posterior['r_hat']:.3f}, effective number of draws "
+            f"{posterior['ess']:.0f}; uniform prior on {posterior['prior']}",
+        ]
+        return [*lines, *_rows(posterior)]
     if "draws" in posterior:
         source = f"{posterior['draws']} draws ({posterior['method']}, temperature {posterior['temperature']}), "
     else:
@@ -81,6 +89,11 @@ def _edge_lines(posterior: dict[str, Any]) -> list[str]:
         f"  as uncertain as {posterior['n_effective']:.1f} equally probable ones; "
         f"uniform prior on {posterior['prior']}",
     ]
+    return [*lines, *_rows(posterior)]
+
+
+def _rows(posterior: dict[str, Any]) -> list[str]:
+    lines: list[str] = []
     rows = [row for row in posterior["edges"] if row["strength"] >= _SHOWN]
     if rows:
         width = max(len(row["from"]) + len(row["to"]) for row in rows) + 3
