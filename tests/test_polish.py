@@ -29,11 +29,14 @@ def hard():
 
 
 def test_polish_finds_the_proven_optimum(hard):
+    _, best = exact.map_network(hard, max_parents=4)
+    alone = polish(FamilyTable(FamilyScores(hard)), None, seed=SEED)
+    assert alone.log_score == pytest.approx(best, abs=1e-9)
+    _, limit = exact.map_network(hard)  # families of the tree may have more parents
     for seed in range(3):
         found = polish(FamilyTable(FamilyScores(hard)), grown(hard, seed), seed=SEED)
-        _, best = exact.map_network(hard, max_parents=4)
-        assert found.log_score == pytest.approx(best, abs=1e-9)
-        assert FamilyScores(hard).total(found.families) == pytest.approx(best, abs=1e-9)
+        assert best - 1e-9 <= found.log_score <= limit + 1e-9
+        assert FamilyScores(hard).total(found.families) == pytest.approx(found.log_score, abs=1e-9)
 
 
 def test_every_step_is_at_least_as_good_as_the_one_before(hard):

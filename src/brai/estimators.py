@@ -66,7 +66,9 @@ class _RecursiveLearner(StructureLearner):
     def _start(self, X: Any, deadline: float = math.inf) -> tuple[Dataset, Learner, FamilyScores]:
         data, scores = self._scores(X)
         self._check_count("max_order", "max_tests")
-        test = self.ci_test if isinstance(self.ci_test, Oracle) else CITest.of(self.ci_test)
+        test = self.ci_test
+        if not isinstance(test, Oracle):
+            test = CITest.of(test, bootstrap=isinstance(self, BRAI))
         order, tests = self.max_order, self.max_tests
         return data, Learner(scores.data, test, max_order=order, max_tests=tests, deadline=deadline), scores
 
@@ -135,7 +137,7 @@ class BRAI(_RecursiveLearner):
     Parameters
     ----------
     s : int, bootstrap samples at each node of the tree
-    ci_test : "auto" or as in RAI. "auto" is "cmi-c1" in this version.
+    ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic"}, the score of the leaves
     ess, max_order, max_tests : as in RAI
     polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle

@@ -168,7 +168,9 @@ def search_by_order(
     now = new_order(d)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays()
-    ends: dict[float, NDArray[np.int64]] = {}  # by score: what has the same score is nearly always the same class
+    ends: dict[
+        float, tuple[float, NDArray[np.int64]]
+    ] = {}  # by score: what has the same score is nearly always the same class
 
     def search(first: Sequence[ArrayLike], random: int) -> None:
         nonlocal best
@@ -179,7 +181,7 @@ def search_by_order(
                 shuffle(now.order, state)
             climb_order(sets, now, state)
             score = float(iterate(sets, now, kicks * d, KICK_SIZE, state))
-            ends[round(score, 6)] = now.chosen.copy()
+            ends[round(score, 6)] = score, now.chosen.copy()
             best = best.or_better(now, score)
             if time.monotonic() > deadline:
                 break
@@ -193,7 +195,7 @@ def search_by_order(
         search([best.order], 0)
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
-    ranked = [Draw(table.families(sets, ends[score]), score) for score in sorted(ends, reverse=True)]
+    ranked = [Draw(table.families(sets, own), score) for _, (score, own) in sorted(ends.items(), reverse=True)]
     return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached, ranked)
 
 
