@@ -168,9 +168,8 @@ def search_by_order(
     now = new_order(d)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays()
-    ends: dict[
-        float, tuple[float, NDArray[np.int64]]
-    ] = {}  # by score: what has the same score is nearly always the same class
+    # ends of climbs, by score: what has the same score is nearly always the same class
+    ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 
     def search(first: Sequence[ArrayLike], random: int) -> None:
         nonlocal best

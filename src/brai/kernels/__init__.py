@@ -8,7 +8,7 @@
 - `listing`, `ordering`: scored parent sets; local search over orders
 - `maxmin`: max-min parents and children
 - `subsets`, `layers`: dynamic programming over sets of variables; sums over all DAGs
-- `walking`: a chain over DAGs
+- `walking`: a chain over DAGs of few variables; `chaining`, `choosing`: of many
 
 Conventions: ``codes`` is variable-major (d, M); ``weights`` counts how often each of the M rows occurs; graphs
 are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is indexed 0..k-1, and
