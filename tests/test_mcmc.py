@@ -191,6 +191,25 @@ def test_r_hat():
     none = np.zeros((4, 1000, 2, 1), np.int16)
     assert Draws(("a", "b"), none, same, {}, {}).r_hat() == pytest.approx(1, abs=0.01)
     assert Draws(("a", "b"), none, shifted, {}, {}).r_hat() > 1.4
+    still, apart = np.zeros((4, 1000)), np.zeros((4, 1000)) + np.arange(4)[:, None]
+    assert Draws(("a", "b"), none, still, {}, {}).r_hat() == 1
+    assert Draws(("a", "b"), none, apart, {}, {}).r_hat() == np.inf
+    assert np.isnan(Draws(("a", "b"), none, same[:, :3], {}, {}).r_hat())
+
+
+def test_effective_number_of_draws():
+    """An autoregressive chain x' = a x + noise has n (1 - a) / (1 + a) of them."""
+    rng = np.random.default_rng(1)
+    none = np.zeros((4, 5000, 2, 1), np.int16)
+    for a in (0.0, 0.5, 0.9):
+        x = np.zeros((4, 5000))
+        for t in range(1, 5000):
+            x[:, t] = a * x[:, t - 1] + rng.normal(size=4)
+        assert Draws(("a", "b"), none, x, {}, {}).ess() == pytest.approx(20_000 * (1 - a) / (1 + a), rel=0.25)
+    x += 10 * np.arange(4)[:, None]  # chains apart count for little
+    assert Draws(("a", "b"), none, x, {}, {}).ess() < 50
+    assert Draws(("a", "b"), none, np.zeros((4, 10)), {}, {}).ess() == 40
+    assert Draws(("a", "b"), none, np.zeros((4, 10)) + np.arange(4)[:, None], {}, {}).ess() == 4
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_budget_of_no_time_gives_a_valid_answer(hard):
     assert model.log_score_ == pytest.approx(own, abs=1e-9)
     with pytest.warns(ConvergenceWarning):
         chains = model.chains()
-    assert chains.log_scores.shape == (4, 25)  # a tenth of the draws
+    assert chains.log_scores.shape == (4, 100)  # a tenth of the draws
     assert model.posterior().probabilities.sum() == pytest.approx(1)
 
 

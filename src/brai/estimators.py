@@ -142,8 +142,9 @@ class BRAI(_RecursiveLearner):
     ess, max_order, max_tests : as in RAI
     polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle
     posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
-    n_chains, n_draws : int, chains, and DAGs drawn from each
-    thin : int, steps of a chain between draws; None for 10 for each variable
+    n_chains : int, chains
+    n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
+    thin : int, steps of a chain between draws; None for 10 for each variable, 100 at least
     budget : float, seconds (of the clock) that `fit` may take, and chains as much again; None for no limit. What
         is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
@@ -167,7 +168,7 @@ class BRAI(_RecursiveLearner):
         polish: bool = True,
         posterior_from: Literal["mcmc", "tree"] = "mcmc",
         n_chains: int = 4,
-        n_draws: int = 250,
+        n_draws: int | None = None,
         thin: int | None = None,
         budget: float | None = None,
         draw: Method = "exact",
@@ -253,14 +254,15 @@ class BRAI(_RecursiveLearner):
             starts = [best, *(one.families for one in distinct_draws(self.tree_, 4 * self.n_chains, self._seed))]
             starts = [*dict.fromkeys(starts)][: self.n_chains]
             starts += [best] * (self.n_chains - len(starts))
-            thin = self.thin or 10 * len(names)
+            n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
+            thin = self.thin or max(100, 10 * len(names))
             with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
                 self._known_chains = sample_dags(
                     table,
-                    self.n_draws,
+                    n_draws,
                     starts=starts,
                     thin=thin,
-                    burn_in=thin * self.n_draws // 2,
+                    burn_in=thin * n_draws // 2,
                     max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
                     seed=_branch(self._seed, 1),
                     deadline=self._deadline(),
@@ -345,7 +347,7 @@ def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
 
 def _warn_of_chains(chains: Draws) -> None:
     r_hat, ess = chains.r_hat(), chains.ess()
-    if r_hat > R_HAT or ess < ESS:
+    if not r_hat <= R_HAT or ess < ESS:
         warnings.warn(
             f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
             f"{ess:.0f} (good: from {ESS} on), edges differ by up to {chains.disagreement()[0]:.2f} "

@@ -44,6 +44,7 @@ SHARES = (0.2, 0.2, 0.4, 0.2)
 PARTNERS = 10  # of a node, for pair moves
 BLOCKS = 10  # parts of the draws after which the time is looked at
 ROUNDS = 10  # parts of the burn-in after which the table grows
+STILL = 1e-12  # variance of log scores that is rounding
 _SLOTS = 2**18  # scores of families outside the table remembered at a time
 
 
@@ -80,25 +81,32 @@ class Draws:
     def ess(self) -> float:
         """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
         chains, n = self.log_scores.shape
+        if n < 4:
+            return float(chains)
         centred = self.log_scores - self.log_scores.mean(axis=1, keepdims=True)
         power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
-        covariance = (np.fft.irfft(power, axis=1)[:, :n] / n).mean(axis=0)
-        within = covariance[0] * n / (n - 1) if n > 1 else 0.0
-        if not within > 0:
-            return float(chains)
+        covariance = (np.fft.irfft(power, axis=1)[:, :n] / (n - 1)).mean(axis=0)
         between = self.log_scores.mean(axis=1).var(ddof=1) if chains > 1 else 0.0
-        rho = 1 - (within - covariance * n / (n - 1)) / (within * (n - 1) / n + between)
-        pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1)  # positive and falling in theory
-        pairs = np.minimum.accumulate(pairs)
-        length = 2 * pairs[: np.argmax(pairs <= 0) if (pairs <= 0).any() else len(pairs)].sum() - 1
-        return float(min(chains * n, chains * n / max(length, 1e-9)))
+        if covariance[0] < STILL:  # each chain has one score
+            return float(chains if between > STILL else chains * n)
+        rho = 1 - (covariance[0] - covariance) / (covariance[0] * (n - 1) / n + between)
+        pairs = np.minimum.accumulate(rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1))  # in theory they fall
+        length = 2 * pairs[pairs > 0].sum() - 1
+        return float(chains * n / max(length, 1.0))
 
     def r_hat(self) -> float:
-        """Split R-hat of the log score: near 1 if halves of chains differ no more than draws within do."""
+        """Split R-hat of the log score: near 1 if halves of chains differ no more than draws within do.
+
+        NaN if there are fewer than four draws.
+        """
         half = self.log_scores.shape[1] // 2
+        if half < 2:
+            return math.nan
         parts = np.concatenate([self.log_scores[:, :half], self.log_scores[:, -half:]])
         within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)
-        return float(np.sqrt((half - 1) / half + between / within)) if within > 0 else float("nan")
+        if within < STILL:
+            return math.inf if between > STILL else 1.0
+        return float(np.sqrt((half - 1) / half + between / within))
 
     def families(self, chain: int, t: int) -> tuple[Family, ...]:
         """Draw t of a chain as families."""
