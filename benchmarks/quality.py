@@ -63,21 +63,31 @@ def order_search(train: Any, seconds: float) -> PDAG:
     return PDAG.from_parents(data.names, [own for _, own in found.families])
 
 
-def tabu(train: Any, seconds: float) -> PDAG:
+def tabu(train: Any, seconds: float, most: int | None = 4) -> PDAG:
     """Tabu search from no edges, then from perturbed copies of the best, for so long."""
     data = train.select(sorted(train.names))
     scores, start = FamilyScores(data), time.monotonic()
-    best, turn = hill_climb(scores), 0
+    best, turn = hill_climb(scores, max_parents=most), 0
     while time.monotonic() - start < seconds:
         turn += 1
         begin = np.zeros((data.n_variables,) * 2, np.uint8)
         for v, parents in best.families:
             begin[list(parents), v] = 1
         found = hill_climb(
-            scores, start=begin, orders=[range(data.n_variables)], restarts=5, seed=np.random.SeedSequence(turn)
+            scores,
+            start=begin,
+            max_parents=most,
+            orders=[range(data.n_variables)],
+            restarts=5,
+            seed=np.random.SeedSequence(turn),
         )
         best = max(best, found, key=lambda one: one.log_score)
     return PDAG.from_parents(data.names, [own for _, own in best.families])
+
+
+def free_tabu(train: Any, seconds: float) -> PDAG:
+    """The same with any number of parents."""
+    return tabu(train, seconds, None)
 
 
 def mmhc(train: Any, seconds: float) -> PDAG:
@@ -118,6 +128,7 @@ def pyagrum_tabu(train: Any, seconds: float) -> PDAG | None:
 LEARNERS = {
     "BRAI": brai_model,
     "tabu, same time": tabu,
+    "tabu, same time, any number of parents": free_tabu,
     "order search, same time": order_search,
     "MMHC": mmhc,
     "pyAgrum hc": pyagrum,

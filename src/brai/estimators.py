@@ -141,6 +141,7 @@ class BRAI(_RecursiveLearner):
     family_score : {"bdeu", "bic"}, the score of the leaves
     ess, max_order, max_tests : as in RAI
     polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle
+    max_parents : int, parents of a node, at most, in that search and in chains; families of the tree may have more
     posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
     n_chains : int, chains
     n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
@@ -166,6 +167,7 @@ class BRAI(_RecursiveLearner):
         family_score: str = "bdeu",
         ess: float = 1.0,
         polish: bool = True,
+        max_parents: int = 4,
         posterior_from: Literal["mcmc", "tree"] = "mcmc",
         n_chains: int = 4,
         n_draws: int | None = None,
@@ -182,6 +184,7 @@ class BRAI(_RecursiveLearner):
         self.family_score = family_score
         self.ess = ess
         self.polish = polish
+        self.max_parents = max_parents
         self.posterior_from = posterior_from
         self.n_chains = n_chains
         self.n_draws = n_draws
@@ -216,7 +219,8 @@ class BRAI(_RecursiveLearner):
         self.polish_trace_ = [("tree", best.log_score)]
         if self.polish and not isinstance(self.ci_test, Oracle):
             with status(self.verbose, "searching on from the tree"):
-                found = polish(FamilyTable(scores), tree, deadline=deadline, seed=_branch(seed, 0))
+                table = FamilyTable(scores, max_parents=self.max_parents)
+                found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0))
             best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, learner, best, tree.n_truncated)
         self.tree_: GGT = tree
@@ -230,7 +234,7 @@ class BRAI(_RecursiveLearner):
         for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
-        self._check_count("n_chains", "n_draws", "thin", least=1)
+        self._check_count("n_chains", "n_draws", "thin", "max_parents", least=1)
         if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
 
@@ -247,7 +251,7 @@ class BRAI(_RecursiveLearner):
             _, scores = self._scores(self._train)
             names = scores.data.names
             best = families_of(self.dag_.reorder(names))
-            table = FamilyTable(scores, slack=SLACK)
+            table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK)
             table.add(family for leaf in self.tree_.leaves for family in leaf.families)
             table.add(best)
             table.grow(best, SLACK)

@@ -27,7 +27,7 @@ from brai.tree import GGT
 
 STARTS = 5  # draws of the tree that searches start from, the best one included
 TEMPERATURES = (10.0, 100.0, math.inf)  # of these draws: at 1 they are nearly always the best one
-RESTARTS = 10  # searches from random orders
+RESTARTS, FEWER, MANY = 20, 10, 100  # searches from random orders; fewer where there are many variables
 CLIMBED = 15  # distinct ends of these searches that tabu search goes on from
 KICKS = 10  # for each variable, after each climb
 ROUNDS = 20  # tabu searches at most
@@ -47,7 +47,7 @@ def polish(
     tree: GGT | None,
     *,
     n_draws: int = STARTS,
-    restarts: int = RESTARTS,
+    restarts: int | None = None,
     kicks: int = KICKS,
     deadline: float = math.inf,
     seed: np.random.SeedSequence,
@@ -61,6 +61,8 @@ def polish(
         draws = distinct_draws(tree, n_draws, seed)
         trace.append(("tree", draws[0].log_score))
     d = scores.data.n_variables
+    if restarts is None:
+        restarts = RESTARTS if d <= MANY else FEWER
     starts = [order_of(draw.families, d) for draw in draws]
     found = search_by_order(
         table, restarts=restarts, kicks=kicks, starts=starts, grow=False, deadline=deadline, seed=seed
