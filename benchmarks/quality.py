@@ -175,9 +175,12 @@ def one_set(train: Any, test: Any, truth: PDAG, with_ges: bool) -> dict[str, dic
     rows: dict[str, dict[str, float]] = {"true graph": measured(truth, train, test, truth)}
     seconds = 0.0
     for name, learn in LEARNERS.items():
+        if "pyAgrum" in name and train.n_variables > 100:
+            continue  # on Munin it does not end in three minutes: constant columns get ever more parents
         start = time.process_time()
         found = learn(train, seconds)
         spent = time.process_time() - start
+        print(f"  {name}: {spent:.1f} s", file=sys.stderr, flush=True)
         if found is None:
             continue
         if isinstance(found, BRAI):

@@ -5,10 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from brai import BRAI, Dataset, Oracle, OrderSearch, exact, load_network
+from brai import BRAI, Bootstrap, Dataset, HillClimbing, Oracle, OrderSearch, exact, load_network
 from brai.estimators import BudgetWarning, ConvergenceWarning
 from brai.families import FamilyTable
 from brai.graphs import families_of
+from brai.mcmc import sample_dags
 from brai.polish import adjacency_of, distinct_draws, order_of, polish
 from brai.sampling import best_route
 from brai.scores import FamilyScores
@@ -114,6 +115,8 @@ def test_a_budget_of_no_time_gives_a_valid_answer(hard):
         ({"posterior_from": "chain"}, "posterior_from is 'chain': choose 'mcmc' or 'tree'"),
         ({"n_chains": 0}, "n_chains is 0"),
         ({"thin": -1}, "thin is -1"),
+        ({"max_parents": None}, "max_parents is None: give a whole number from 1 on$"),
+        ({"n_chains": None}, "n_chains is None"),
     ],
 )
 def test_wrong_values_are_named(wrong, message):
@@ -153,3 +156,31 @@ def test_chains_that_disagree_are_reported():
     model = BRAI(random_state=0, n_draws=4, thin=1).fit(Dataset.from_codes(np.stack(noisy, axis=1)))
     with pytest.warns(ConvergenceWarning, match=r"R-hat .* effective number of draws .* raise n_draws"):
         model.edge_probabilities()
+
+
+def test_a_warning_names_the_limit_that_was_reached(hard):
+    with pytest.warns(BudgetWarning, match="more than max_tests = 5 CI tests"):
+        BRAI(max_tests=5, budget=600, random_state=0).fit(hard)
+
+
+def test_best_graphs_or_draws_of_the_tree_not_both(hard):
+    model = BRAI(random_state=0).fit(hard)
+    with pytest.raises(ValueError, match="k is 3 and draws is 5"):
+        model.posterior(k=3, draws=5)
+    with pytest.raises(ValueError, match="k is 0"):
+        model.posterior(k=0)
+
+
+def test_a_seed_sequence_is_left_as_it_was(hard):
+    seed = np.random.SeedSequence(4)
+    one, two = (Bootstrap(HillClimbing(), 4, random_state=seed).fit(hard) for _ in range(2))
+    assert one.members_ == two.members_
+    table = FamilyTable(FamilyScores(hard), slack=5.0)
+    draws = [sample_dags(table, 20, burn_in=0, seed=seed).parents for _ in range(2)]
+    assert np.array_equal(*draws)
+
+
+def test_one_variable_has_chains_that_agree():
+    model = BRAI(random_state=0).fit(Dataset.from_codes([[0], [1], [1]]))
+    assert model.chains().disagreement() == (0.0, 0.0)
+    assert model.edge_probabilities().tolist() == [[0.0]]

@@ -36,13 +36,14 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         sorted_data = data.select([data.names[i] for i in data.canonical_order()])
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
 
-    def _check_count(self, *names: str, least: int = 0) -> None:
-        """Arguments that are whole numbers from ``least`` on, or None."""
+    def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
+        """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
         for name in names:
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if value is not None and not (whole and value >= least):
-                raise ValueError(f"{name} is {value!r}: give a whole number from {least} on, or None for no limit")
+            if not (whole and value >= least) and not (none and value is None):
+                cure = f", or None for {none}" if none else ""
+                raise ValueError(f"{name} is {value!r}: give a whole number from {least} on{cure}")
 
     def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
         """Fitted attributes from families over the variables sorted by name."""

@@ -125,7 +125,9 @@ def _learn(
     if draws is None and k is None and not paper:
         chains = model.chains()
         n_chains, n_draws = chains.log_scores.shape
-        source = {"chains": n_chains, "draws_each": n_draws, "r_hat": chains.r_hat(), "ess": chains.ess()}
+        r_hat = chains.r_hat()
+        source = {"chains": n_chains, "draws_each": n_draws, "ess": chains.ess()}
+        source["r_hat"] = r_hat if math.isfinite(r_hat) else None  # JSON has no infinity
         source["max_disagreement"] = chains.disagreement()[0]
     with status(bool(model.verbose), "weighing graphs"):
         if draws is None:

@@ -49,7 +49,7 @@ R_HAT, ESS = 1.05, 100  # where chains are said to have come together
 
 
 class BudgetWarning(UserWarning):
-    """Part of the graph was left at a low order because max_tests was reached."""
+    """Part of the graph was left at a low order because max_tests or the budget was reached."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -65,7 +65,7 @@ class _RecursiveLearner(StructureLearner):
 
     def _start(self, X: Any, deadline: float = math.inf) -> tuple[Dataset, Learner, FamilyScores]:
         data, scores = self._scores(X)
-        self._check_count("max_order", "max_tests")
+        self._check_count("max_order", "max_tests", none="no limit")
         test = self.ci_test
         if not isinstance(test, Oracle):
             test = CITest.of(test, bootstrap=isinstance(self, BRAI))
@@ -73,8 +73,8 @@ class _RecursiveLearner(StructureLearner):
         return data, Learner(scores.data, test, max_order=order, max_tests=tests, deadline=deadline), scores
 
     def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
-        if truncated and learner.is_exhausted:
-            late = learner.deadline < math.inf
+        late = learner.tally.late
+        if truncated and (late or learner.is_exhausted):
             limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
             cure = "raise the budget" if late else "raise max_tests, or lower max_order"
             warnings.warn(
@@ -141,13 +141,15 @@ class BRAI(_RecursiveLearner):
     family_score : {"bdeu", "bic"}, the score of the leaves
     ess, max_order, max_tests : as in RAI
     polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle
-    max_parents : int, parents of a node, at most, in that search and in chains; families of the tree may have more
+    max_parents : int, parents of a node, at most, in that search and in chains. Where a family of the tree with
+        more of them is worth it, its number is the limit, for all nodes
     posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
     n_chains : int, chains
     n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
     thin : int, steps of a chain between draws; None for 10 for each variable, 100 at least
     budget : float, seconds (of the clock) that `fit` may take, and chains as much again; None for no limit. What
         is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
+        Listing parent sets is not cut short: seconds with hundreds of variables.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
     random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result.
     verbose : bool, a progress bar on standard error
@@ -234,7 +236,8 @@ class BRAI(_RecursiveLearner):
         for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
-        self._check_count("n_chains", "n_draws", "thin", "max_parents", least=1)
+        self._check_count("n_chains", "max_parents", least=1)
+        self._check_count("n_draws", "thin", least=1, none="a number that suits the data")
         if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
 
@@ -248,6 +251,7 @@ class BRAI(_RecursiveLearner):
         """
         check_is_fitted(self)
         if self._known_chains is None:
+            deadline = self._deadline()
             _, scores = self._scores(self._train)
             names = scores.data.names
             best = families_of(self.dag_.reorder(names))
@@ -269,7 +273,7 @@ class BRAI(_RecursiveLearner):
                     burn_in=thin * n_draws // 2,
                     max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
                     seed=_branch(self._seed, 1),
-                    deadline=self._deadline(),
+                    deadline=deadline,
                     advance=advance,
                 )
             _warn_of_chains(self._known_chains)
@@ -323,6 +327,8 @@ class BRAI(_RecursiveLearner):
         their scores whatever their sizes, and "dags" multiplies by these.
         """
         check_is_fitted(self)
+        if draws is not None and k is not None:
+            raise ValueError(f"k is {k} and draws is {draws}: give one, graphs of the tree are its best or draws")
         if draws is None and temperature is not None:
             raise ValueError("temperature is that of draws: give their number too, draws=500")
         if draws is not None:
@@ -333,7 +339,7 @@ class BRAI(_RecursiveLearner):
         if k is None and self.posterior_from == "mcmc":
             chained = ((self._class(dag), score) for dag, score in self.chains().draws())
             return Posterior.from_draws(chained, prior or "dags", drawn="dags")
-        return Posterior.from_scores(self.k_best(k or 100), prior or "dags")
+        return Posterior.from_scores(self.k_best(100 if k is None else k), prior or "dags")
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
@@ -355,7 +361,7 @@ def _warn_of_chains(chains: Draws) -> None:
         warnings.warn(
             f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
             f"{ess:.0f} (good: from {ESS} on), edges differ by up to {chains.disagreement()[0]:.2f} "
-            "between chains: raise n_draws or thin, or take probabilities as rough",
+            "between chains: raise n_draws or thin and fit again, or take probabilities as rough",
             ConvergenceWarning,
             stacklevel=4,
         )

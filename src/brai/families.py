@@ -151,9 +151,10 @@ class FamilyTable:
     def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
         """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
 
-        Their scores are at most ``within`` below that of the family they come from, and they have at most
-        ``max_parents`` parents: with BDeu, variables that hardly vary gain by ever more of them. Parents may come
-        from all variables where these are few, else from those of which pairs were listed or a set was added.
+        With a parent more or exchanged, scores are at most ``within`` below that of the family they come from, and
+        there are at most ``max_parents`` parents: with BDeu, variables that hardly vary gain by ever more of them.
+        Parents may come from all variables where these are few, else from those of which pairs were listed or a
+        set was added.
         """
         around: list[Family] = []
         families = [family for family in families if (family, within) not in self._looked]

@@ -32,7 +32,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -307,6 +307,7 @@ class PDAG:
         return "\n".join(["digraph {", *lines, "}", ""])
 
 
-def families_of(dag: PDAG) -> tuple[Family, ...]:
-    """Families of a DAG, in the order of its names."""
-    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(dag.adjacency.T))
+def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:
+    """Families of a DAG, given as such or as an array, in the order of its nodes."""
+    adjacency = dag.adjacency if isinstance(dag, PDAG) else dag
+    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(adjacency.T))

@@ -72,7 +72,8 @@ class HillClimbing(StructureLearner):
 
     def fit(self, X: Any, y: Any = None) -> HillClimbing:
         """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        self._check_count("tabu", "restarts", "perturbations", "max_parents")
+        self._check_count("tabu", "restarts", "perturbations")
+        self._check_count("max_parents", none="no limit")
         self._check_count("patience", least=1)
         if self.ties not in ("auto", "columns"):
             raise ValueError(f"ties is {self.ties!r}: choose 'auto' or 'columns'")
@@ -121,7 +122,7 @@ class OrderSearch(StructureLearner):
     ----------
     restarts : int, climbs from random orders
     kicks : int, kicks after each climb, for each variable: iterated local search
-    max_parents : int, largest parent set listed at first; the table may grow beyond around the best DAG
+    max_parents : int, largest parent set
     pairs, larger : int, candidates of which pairs, and larger sets, are listed
     grow : bool, whether it may
     family_score, ess : as in RAI
@@ -159,7 +160,7 @@ class OrderSearch(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
         """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("restarts", least=1)
-        self._check_count("kicks")
+        self._check_count("kicks", "max_parents", "pairs", "larger")
         data, scores = self._scores(X)
         table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger)
         seed = seed_sequence(self.random_state)

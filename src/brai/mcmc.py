@@ -76,7 +76,9 @@ class Draws:
         """Largest and mean difference of edge frequencies, over pairs of chains and ordered pairs of nodes."""
         found, d = self.edge_frequencies(), len(self.names)
         apart = np.abs(found[:, None] - found)[np.triu_indices(len(found), 1)]
-        return (float(apart.max()), float(apart.sum() / (len(apart) * d * (d - 1)))) if apart.size else (0.0, 0.0)
+        if len(found) < 2 or d < 2:
+            return 0.0, 0.0
+        return float(apart.max()), float(apart.sum() / (len(apart) * d * (d - 1)))
 
     def ess(self) -> float:
         """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
@@ -257,11 +259,11 @@ def sample_dags(
     """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
 
     There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges.
-    ``max_parents`` is that of the table unless given. ``shares`` are the chances of the kinds of moves, as in
-    KINDS. During burn-in the table takes in families of chains that stand outside; later it does not change.
+    ``max_parents`` is that of the table unless given; the largest set in it raises the limit. ``shares`` are
+    the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand outside; later it does not change.
 
-    ``advance`` is called BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be fewer
-    than n, as many of each chain, and a tenth at least.
+    ``advance`` is called up to BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be
+    fewer than n, as many of each chain, and a tenth at least.
 
     >>> import brai
     >>> from brai.scores import FamilyScores

@@ -34,11 +34,10 @@ ROUNDS = 20  # tabu searches at most
 
 
 class Polished(NamedTuple):
-    """The best DAG found, its log score, the table it was found on, and what the steps reached."""
+    """The best DAG found, its log score, and what the steps reached."""
 
     families: tuple[Family, ...]
     log_score: float
-    table: FamilyTable
     trace: tuple[tuple[str, float], ...]  # (step, log score)
 
 
@@ -73,6 +72,8 @@ def polish(
         best = max(best, _climbed(table, one, deadline, seed), key=lambda own: own.log_score)
     trace.append(("tabu", best.log_score))
     for _ in range(ROUNDS):
+        if time.monotonic() > deadline:
+            break
         before = best.log_score
         table.add(best.families)
         start = [order_of(best.families, d)]
@@ -81,9 +82,9 @@ def polish(
         trace.append(("orders", best.log_score))
         best = _climbed(table, best, deadline, seed)
         trace.append(("tabu", best.log_score))
-        if time.monotonic() > deadline or best.log_score <= before + max(TIE, ENOUGH * abs(before)):
+        if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
-    return Polished(best.families, best.log_score, table, tuple(trace))
+    return Polished(best.families, best.log_score, tuple(trace))
 
 
 def _climbed(table: FamilyTable, best: Draw, deadline: float, seed: np.random.SeedSequence) -> Draw:
@@ -100,7 +101,7 @@ def _climbed(table: FamilyTable, best: Draw, deadline: float, seed: np.random.Se
 
 
 def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:
-    """The best DAG of the tree, and up to n - 1 others drawn at the lowest temperature that gives so many."""
+    """The best DAG of the tree, and up to n - 1 others, drawn at rising temperatures until there are so many."""
     rng = np.random.Generator(np.random.PCG64(seed))
     found = dict.fromkeys([best_route(tree)])
     for temperature in TEMPERATURES:

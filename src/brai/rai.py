@@ -56,7 +56,8 @@ class Tally:
 
     ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
     repaired: int = 0  # leaves whose graph no DAG extends
-    truncated: int = 0  # leaves that max_order or max_tests made
+    truncated: int = 0  # leaves that max_order, max_tests or the deadline made
+    late: bool = False  # the deadline (of `time.monotonic`) ended the recursion
 
 
 class Learner:
@@ -97,12 +98,13 @@ class Learner:
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
-        return n > self.max_order or self.is_exhausted
+        self.tally.late |= time.monotonic() > self.deadline
+        return n > self.max_order or self.is_exhausted or self.tally.late
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether max_tests tests were made, or the deadline (of `time.monotonic`) is over."""
-        return int(self.tally.ci_tests.sum()) >= self.max_tests or time.monotonic() > self.deadline
+        """Whether max_tests tests were made."""
+        return int(self.tally.ci_tests.sum()) >= self.max_tests
 
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""

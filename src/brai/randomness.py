@@ -15,7 +15,8 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
         case None:
             return np.random.SeedSequence()
         case np.random.SeedSequence():
-            return random_state
+            fresh = np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
+            return fresh  # a copy: what is spawned from it leaves the caller's as it was
         case np.random.Generator():
             return np.random.SeedSequence(random_state.integers(0, 2**32, 4).tolist())
         case np.random.RandomState():

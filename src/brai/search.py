@@ -1,4 +1,4 @@
-"""Search for the DAG of highest score: hill climbing and tabu search over graphs.
+"""Search for the DAG of highest score: hill climbing and tabu search over graphs, and search over orders.
 
 Hill climbing makes the best addition, deletion or reversal of an edge until none helps. Tabu search (Glover
 1989) goes on from there to the best neighbour it has not been to lately. Many moves tie: with a
@@ -7,6 +7,9 @@ search ends. bnlearn takes the one that comes first in the order of columns, and
 first. Here the order of columns is no matter: ties go to variables with few states, and in a second climb to
 those that gain most with others; the better DAG is kept. Climbs from perturbed copies of the best one may
 follow.
+
+Search over orders (`brai.kernels.ordering`) finds the best DAG that a `FamilyTable` holds, and lets the table
+grow around it.
 
 Reference: Glover 1989, "Tabu search, part I", ORSA Journal on Computing 1.
 """
@@ -23,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from brai._jit import announce
 from brai.families import FamilyTable
-from brai.graphs import Draw, Family
+from brai.graphs import Draw, Family, families_of
 from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
 from brai.kernels.ordering import Order, climb_order, iterate, new_order, settle, shuffle
 from brai.scores import FamilyScores
@@ -101,11 +104,11 @@ def hill_climb(
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
         made, n = _climb(scores, adj, delta.copy(), order, memo, limits)
-        score = scores.total(_families(adj))
+        score = scores.total(families_of(adj))
         moves, scored = moves + made, scored + n
         if score > best_score + TIE:
             best, best_score = adj, score
-    return Found(_families(best), best_score, moves, scored)
+    return Found(families_of(best), best_score, moves, scored)
 
 
 def _climb(
@@ -128,10 +131,6 @@ def _tie_orders(scores: FamilyScores, delta: NDArray[np.float64]) -> list[list[i
     gain = np.round(np.where(np.isfinite(delta), np.maximum(delta, 0.0), 0.0).sum(axis=0), 6)
     every = range(len(arities))
     return [sorted(every, key=lambda i: arities[i]), sorted(every, key=lambda i: -gain[i])]
-
-
-def _families(adj: Adjacency) -> tuple[Family, ...]:
-    return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(adj.T))
 
 
 class OrderFound(NamedTuple):
@@ -189,7 +188,7 @@ def search_by_order(
     while grow and time.monotonic() < deadline and table.grow(table.families(sets, best.chosen), WITHIN):
         before, sets = best.log_score, table.arrays()
         now.order[:] = best.order  # its sets have other places in the table now
-        best = best._replace(log_score=settle(sets, now), chosen=now.chosen.copy())
+        best = _Best(best.order, now.chosen.copy(), float(settle(sets, now)), 0)
         ends.clear()
         search([best.order], 0)
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):

@@ -68,7 +68,7 @@ class Exact(StructureLearner):
 
     def fit(self, X: Any, y: Any = None) -> Exact:
         """Search in a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        self._check_count("k", least=1)
+        self._check_count("k", least=1, none="a number that suits the data")
         data = Dataset.of(X)
         with status(self.verbose, "best DAG"):
             dag, log_score = exact.map_network(data, **self._limits())
@@ -80,7 +80,7 @@ class Exact(StructureLearner):
         """The k best classes, by default as many as the learner was told."""
         check_is_fitted(self)
         with status(self.verbose, "best classes"):
-            return exact.posterior(self._train, k=k or self.k, prior=prior, **self._limits())
+            return exact.posterior(self._train, k=self.k if k is None else k, prior=prior, **self._limits())
 
     def edge_probabilities(self) -> Floats:
         """P(i → j | data), summed over all DAGs; (d, d), in the order of feature_names_in_."""

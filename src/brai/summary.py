@@ -74,9 +74,10 @@ def as_text(found: dict[str, Any]) -> str:
 def _edge_lines(posterior: dict[str, Any]) -> list[str]:
     if "chains" in posterior:
         number = posterior["chains"] * posterior["draws_each"]
+        r_hat = "infinite" if posterior["r_hat"] is None else f"{posterior['r_hat']:.3f}"
         lines = [
             f"Edge probabilities from {number} DAGs of {count(posterior['cpdags'], 'CPDAG')}, drawn by MCMC",
-            f"  {count(posterior['chains'], 'chain')}, R-hat {posterior['r_hat']:.3f}, effective number of draws "
+            f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat}, effective number of draws "
             f"{posterior['ess']:.0f}; uniform prior on {posterior['prior']}",
         ]
         return [*lines, *_rows(posterior)]
