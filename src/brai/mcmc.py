@@ -260,7 +260,8 @@ def sample_dags(
 
     There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges.
     ``max_parents`` is that of the table unless given; the largest set in it raises the limit. ``shares`` are
-    the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand outside; later it does not change.
+    the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand
+    outside; later it does not change.
 
     ``advance`` is called up to BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be
     fewer than n, as many of each chain, and a tenth at least.
