@@ -289,6 +289,20 @@ def test_all_orders_of_a_small_table(rng):
     assert search_by_order(table, grow=False, seed=np.random.SeedSequence(3)).log_score == pytest.approx(top)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_found_on_a_growing_table_is_a_dag_with_its_score(seed):
+    data = random_data(np.random.default_rng(seed), 9, 150, 3, density=0.6)
+    table = FamilyTable(FamilyScores(data), max_parents=3, pairs=4, larger=2)
+    before = len(table)
+    found = search_by_order(table, restarts=2, kicks=1, seed=np.random.SeedSequence(seed))
+    for families, score in ((found.families, found.log_score), *found.ends):
+        assert table.scores.total(families) == pytest.approx(score, abs=1e-9)
+        PDAG.from_parents(data.names, [own for _, own in families])  # refuses a cycle
+    assert found.n_reached > 0
+    assert found.ends[0].log_score == pytest.approx(found.log_score)
+    assert found.n_sets == len(table) >= before
+
+
 def test_workers_change_nothing(rng):
     data = random_data(rng, 6, 80, 3)
     one, two = (Bootstrap(MMHC(), 12, n_jobs=n, random_state=4).fit(data) for n in (1, 2))

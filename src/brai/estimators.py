@@ -5,7 +5,7 @@ is the published one: the k best graphs of the tree, or draws of it, weighed by 
 not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
 (``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
 converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
-graph and at different draws of the tree.
+graph and where climbs from different draws of the tree end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brai.families import FamilyTable
 from brai.graphs import PDAG, Draw, families_of
 from brai.independence import CITest, Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
-from brai.polish import distinct_draws, polish
+from brai.polish import climbed_draws, polish
 from brai.posterior import Posterior, Prior
 from brai.progress import counted, status, tree_progress
 from brai.rai import Learner, rai
@@ -259,8 +259,8 @@ class BRAI(_RecursiveLearner):
             table.add(family for leaf in self.tree_.leaves for family in leaf.families)
             table.add(best)
             table.grow(best, SLACK)
-            starts = [best, *(one.families for one in distinct_draws(self.tree_, 4 * self.n_chains, self._seed))]
-            starts = [*dict.fromkeys(starts)][: self.n_chains]
+            climbed = climbed_draws(self.tree_, table, 4 * self.n_chains, self._seed)
+            starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
             starts += [best] * (self.n_chains - len(starts))
             n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
             thin = self.thin or max(100, 10 * len(names))

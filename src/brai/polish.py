@@ -110,6 +110,17 @@ def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw
     return list(found)[:n]
 
 
+def climbed_draws(tree: GGT, table: FamilyTable, n: int, seed: np.random.SeedSequence) -> list[tuple[Family, ...]]:
+    """DAGs that climbs over orders reach from draws of the tree: good ones, in different places."""
+    d, ends = table.scores.data.n_variables, {}
+    for draw in distinct_draws(tree, n, seed):
+        found = search_by_order(
+            table, restarts=0, kicks=0, starts=[order_of(draw.families, d)], grow=False, seed=seed
+        )
+        ends[round(found.log_score, 6)] = found.families
+    return list(ends.values())
+
+
 def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:
     """A DAG as an array, row to column."""
     out = np.zeros((d, d), np.uint8)

@@ -188,7 +188,8 @@ def search_by_order(
     while grow and time.monotonic() < deadline and table.grow(table.families(sets, best.chosen), WITHIN):
         before, sets = best.log_score, table.arrays()
         now.order[:] = best.order  # its sets have other places in the table now
-        best = _Best(best.order, now.chosen.copy(), float(settle(sets, now)), 0)
+        score = float(settle(sets, now))
+        best = _Best(best.order, now.chosen.copy(), score, 0)
         ends.clear()
         search([best.order], 0)
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
