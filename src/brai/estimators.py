@@ -5,7 +5,8 @@ is the published one: the k best graphs of the tree, or draws of it, weighed by 
 not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
 (``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
 converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
-graph and where climbs from different draws of the tree end.
+graph and where searches from different draws of the tree end, unless that is far below the best: a chain may stay in
+such a mode for ever, and it would count as much as the others.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from brai.scores import FamilyScores
 from brai.tree import GGT, grow
 
 MAX_TESTS = 100_000_000
+MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
 SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
 R_HAT, ESS = 1.05, 100  # where chains are said to have come together
 
@@ -259,7 +261,7 @@ class BRAI(_RecursiveLearner):
             table.add(family for leaf in self.tree_.leaves for family in leaf.families)
             table.add(best)
             table.grow(best, SLACK)
-            climbed = climbed_draws(self.tree_, table, 4 * self.n_chains, self._seed)
+            climbed = climbed_draws(self.tree_, table, self.log_score_ - MODES, 2 * self.n_chains, self._seed)
             starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
             starts += [best] * (self.n_chains - len(starts))
             n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)

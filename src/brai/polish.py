@@ -110,14 +110,16 @@ def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw
     return list(found)[:n]
 
 
-def climbed_draws(tree: GGT, table: FamilyTable, n: int, seed: np.random.SeedSequence) -> list[tuple[Family, ...]]:
-    """DAGs that climbs over orders reach from draws of the tree: good ones, in different places."""
+def climbed_draws(
+    tree: GGT, table: FamilyTable, least: float, n: int, seed: np.random.SeedSequence
+) -> list[tuple[Family, ...]]:
+    """DAGs of at least this score that searches over orders reach from draws of the tree, one for each score."""
     d, ends = table.scores.data.n_variables, {}
     for draw in distinct_draws(tree, n, seed):
-        found = search_by_order(
-            table, restarts=0, kicks=0, starts=[order_of(draw.families, d)], grow=False, seed=seed
-        )
-        ends[round(found.log_score, 6)] = found.families
+        start = [order_of(draw.families, d)]
+        found = search_by_order(table, restarts=0, kicks=KICKS, starts=start, grow=False, seed=seed)
+        if found.log_score >= least:
+            ends[round(found.log_score, 6)] = found.families
     return list(ends.values())
 
 
