@@ -5,8 +5,8 @@ is the published one: the k best graphs of the tree, or draws of it, weighed by 
 not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
 (``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
 converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
-graph and where searches from different draws of the tree end, unless that is far below the best: a chain may stay in
-such a mode for ever, and it would count as much as the others.
+graph and where searches from different draws of the tree end, unless that is far below the best: a chain may stay
+in such a mode for ever, and it would count as much as the others.
 """
 
 from __future__ import annotations
