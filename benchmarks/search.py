@@ -35,7 +35,7 @@ LEARNERS = {
     "HillClimbing": HillClimbing,
     "HillClimbing, 20 restarts": lambda: HillClimbing(restarts=20),
     "OrderSearch": OrderSearch,
-    "BRAI, tree only": lambda: BRAI(random_state=0),
+    "BRAI": lambda: BRAI(random_state=0),
 }
 
 
