@@ -23,9 +23,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
+from search import pyagrum_learner
+
 from brai import BRAI, MMHC, PDAG, load_network
 from brai.families import FamilyTable
 from brai.graphs import families_of
+from brai.polish import adjacency_of
 from brai.predictive import log_predictive
 from brai.scores import FamilyScores
 from brai.search import hill_climb, search_by_order
@@ -70,9 +73,7 @@ def tabu(train: Any, seconds: float, most: int | None = 4) -> PDAG:
     best, turn = hill_climb(scores, max_parents=most), 0
     while time.monotonic() - start < seconds:
         turn += 1
-        begin = np.zeros((data.n_variables,) * 2, np.uint8)
-        for v, parents in best.families:
-            begin[list(parents), v] = 1
+        begin = adjacency_of(best.families, data.n_variables)
         found = hill_climb(
             scores,
             start=begin,
@@ -97,17 +98,9 @@ def mmhc(train: Any, seconds: float) -> PDAG:
 
 def pyagrum(train: Any, seconds: float, tabu_list: bool = False) -> PDAG | None:
     """pyAgrum's greedy hill climbing, or local search with tabu list, on BDeu."""
-    try:
-        import pandas as pd
-        import pyagrum as gum
-    except ImportError:
+    learner = pyagrum_learner(train)
+    if learner is None:
         return None
-    frame = pd.DataFrame(train.codes.T.astype(int).astype(str), columns=train.names)
-    template = gum.BayesNet()
-    for name, arity in zip(train.names, train.arities.tolist(), strict=True):
-        template.add(gum.LabelizedVariable(name, name, [str(i) for i in range(arity)]))
-    learner = gum.BNLearner(frame, template)
-    learner.useScoreBDeu()
     if tabu_list:
         learner.useLocalSearchWithTabuList()
     else:
