@@ -21,7 +21,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.counting import check_positive, configurations
+from brai._checks import check_positive
+from brai.counting import configurations
 from brai.data import Dataset
 
 Floats: TypeAlias = NDArray[np.float64]

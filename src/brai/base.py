@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from brai._checks import check_count
 from brai.causal import Adjustment, Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
 from brai.data import Dataset
@@ -39,11 +40,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
         """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
         for name in names:
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not (whole and value >= least) and not (none and value is None):
-                cure = f", or None for {none}" if none else ""
-                raise ValueError(f"{name} is {value!r}: give a whole number from {least} on{cure}")
+            check_count(name, getattr(self, name), least, none)
 
     def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
         """Fitted attributes from families over the variables sorted by name."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +14,6 @@ from brai.kernels.counts import Cells, Sample, Work, extend
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
 _KEPT = 2048  # counts below this have their BDeu value kept
-
-
-def check_positive(name: str, value: Any) -> float:
-    """A number above 0 and below infinity; ValueError otherwise."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
-        raise ValueError(f"{name} is {value!r}: give a number above 0")
-    return float(value)
 
 
 def full_sample(data: Dataset) -> Sample:

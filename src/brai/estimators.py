@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from brai._checks import check_count
 from brai.base import StructureLearner
 from brai.data import Dataset
 from brai.families import FamilyTable
@@ -233,8 +234,7 @@ class BRAI(_RecursiveLearner):
         return self
 
     def _check(self) -> None:
-        if not (isinstance(self.s, int | np.integer) and self.s >= 1):
-            raise ValueError(f"s is {self.s!r}: give the number of bootstrap samples, a whole number from 1 on")
+        self._check_count("s", least=1)
         for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
@@ -261,7 +261,8 @@ class BRAI(_RecursiveLearner):
             table.add(family for leaf in self.tree_.leaves for family in leaf.families)
             table.add(best)
             table.grow(best, SLACK)
-            climbed = climbed_draws(self.tree_, table, self.log_score_ - MODES, 2 * self.n_chains, self._seed)
+            least, n = self.log_score_ - MODES, 2 * self.n_chains
+            climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed)
             starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
             starts += [best] * (self.n_chains - len(starts))
             n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
@@ -334,8 +335,7 @@ class BRAI(_RecursiveLearner):
         if draws is None and temperature is not None:
             raise ValueError("temperature is that of draws: give their number too, draws=500")
         if draws is not None:
-            if draws < 1:
-                raise ValueError(f"draws is {draws}: give the number of draws, a whole number from 1 on")
+            check_count("draws", draws, 1)
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
             return Posterior.from_draws(drawn, prior or "classes")
         if k is None and self.posterior_from == "mcmc":

@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_count
 from brai._columns import count
 from brai._jit import announce
 from brai.adjacency import bits
@@ -102,10 +103,6 @@ def estimate(d: int, what: Task, *, n_rows: int = 1000, max_parents: int | None 
     return Cost(memory, steps, seconds / 60)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _refuse(d: int, what: Task, cost: Cost, max_gb: float, max_minutes: float) -> None:
     if cost.bytes > max_gb * 1e9 or cost.minutes > max_minutes:
         raise TooLargeError(
@@ -139,8 +136,7 @@ class FamilyScoreTable:
     ) -> FamilyScoreTable:
         """Score the families of the data, unless the task to come takes too much."""
         data = Dataset.of(data)
-        if max_parents is not None and (not _is_whole(max_parents) or max_parents < 0):
-            raise ValueError(f"max_parents is {max_parents!r}: give a whole number from 0 on, or None")
+        check_count("max_parents", max_parents, none="no limit")
         d = data.n_variables
         cost = estimate(d, what, n_rows=data.n_rows, max_parents=max_parents, k=k)
         _refuse(d, what, cost, max_gb, max_minutes)
@@ -231,8 +227,7 @@ def k_best(
 
     Classes are told apart by a 64-bit key of skeleton and v-structures, among those of equal score.
     """
-    if not _is_whole(k) or k < 1:
-        raise ValueError(f"k is {k!r}: give a whole number from 1 on")
+    check_count("k", k, 1)
     table = FamilyScoreTable.of(data, score, ess, max_parents, "k_best", max_gb, max_minutes, int(k))
     announce(subsets.k_best_classes, table.scores.dtype)
     d = len(table.names)

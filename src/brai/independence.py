@@ -46,7 +46,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.counting import bdeu_cells, check_positive, log_cells
+from brai._checks import check_positive
+from brai.counting import bdeu_cells, log_cells
 from brai.graphs import PDAG
 from brai.kernels.counts import CELLS, FULL, STRATA, Cells, Rule
 

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_count
 from brai._jit import announce
 from brai.families import FamilyTable
 from brai.graphs import PDAG, Family
@@ -275,8 +276,7 @@ def sample_dags(
     """
     most = table.max_parents if max_parents is None else max_parents
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
+        check_count(name, value, least)
     first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
     space = Space(table, first, max_parents)
     empty: Sequence[Family] = [(v, ()) for v in range(space.d)]

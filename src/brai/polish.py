@@ -111,16 +111,14 @@ def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw
 
 
 def climbed_draws(
-    tree: GGT, table: FamilyTable, least: float, n: int, seed: np.random.SeedSequence
+    tree: GGT, table: FamilyTable, least: float, n: int, deadline: float, seed: np.random.SeedSequence
 ) -> list[tuple[Family, ...]]:
     """DAGs of at least this score that searches over orders reach from draws of the tree, one for each score."""
-    d, ends = table.scores.data.n_variables, {}
-    for draw in distinct_draws(tree, n, seed):
-        start = [order_of(draw.families, d)]
-        found = search_by_order(table, restarts=0, kicks=KICKS, starts=start, grow=False, seed=seed)
-        if found.log_score >= least:
-            ends[round(found.log_score, 6)] = found.families
-    return list(ends.values())
+    starts = [order_of(draw.families, table.scores.data.n_variables) for draw in distinct_draws(tree, n, seed)]
+    found = search_by_order(
+        table, restarts=0, kicks=KICKS, starts=starts, grow=False, deadline=deadline, seed=seed
+    )
+    return [end.families for end in found.ends if end.log_score >= least]
 
 
 def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:

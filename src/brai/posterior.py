@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_count
 from brai._columns import count
 from brai.adjacency import array, bits
 from brai.consensus import Consensus, Row, consensus, table
@@ -257,9 +258,8 @@ class Posterior:
         What a class does not need of its share goes to the others. No class has fewer than two draws, and one of
         at most SMALL DAGs is enumerated in any case.
         """
+        check_count("n_dags", n_dags, 1, none="one that suits the number of variables")
         budget = self._budget() if n_dags is None else n_dags
-        if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-            raise ValueError(f"n_dags is {n_dags!r}: give a whole number from 1 on, or None")
         sizes, weights = self.class_sizes, self.probabilities.tolist()
         worth = [k for k in range(len(self)) if weights[k] > NOTHING]
         found: dict[int, Share] = {}

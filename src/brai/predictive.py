@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
+from brai._checks import check_positive
 from brai._jit import announce
-from brai.counting import check_positive, workspace
+from brai.counting import workspace
 from brai.data import Dataset
 from brai.graphs import Family
 from brai.kernels.predicting import family_predictions

@@ -28,6 +28,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from brai._checks import check_count
 from brai.graphs import PDAG, Draw, Family
 from brai.tree import GGT, Leaf, Node
 
@@ -77,8 +78,7 @@ def sample_routes(
 ) -> list[Draw]:
     """Draw n DAGs of the tree, independently."""
     _check(temperature)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise ValueError(f"n is {n!r}: give the number of draws, a whole number from 0 on")
+    check_count("n", n)
     if method == "paper":
         return [_draw(sample_cpdag(tree.root, temperature, rng.random)[0]) for _ in range(n)]
     if method != "exact":
@@ -172,8 +172,7 @@ class _Chooser:
 
 def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
     """The k distinct CPDAGs of highest score, best first; fewer if the tree holds fewer."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k is {k!r}: give the number of CPDAGs, a whole number from 1 on")
+    check_count("k", k, 1)
     found: dict[PDAG, float] = {}
     for ranked in _ranked(tree.root):
         if len(found) >= k:

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_positive
 from brai._jit import announce
-from brai.counting import bdeu_cells, check_positive, full_sample, log_cells, workspace
+from brai.counting import bdeu_cells, full_sample, log_cells, workspace
 from brai.data import Dataset
 from brai.graphs import Family
 from brai.kernels.counts import Cells, Sample, Work, family_values

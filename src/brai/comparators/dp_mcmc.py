@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_count
 from brai._jit import announce
 from brai.exact import MAX_GB, MAX_MINUTES, FamilyScoreTable
 from brai.graphs import PDAG
@@ -102,8 +103,7 @@ def sample_dags(
     of a pair before they are scaled to 1, so that a global move can reach every DAG.
     """
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
+        check_count(name, value, least)
     if not 0 <= global_share <= 1:
         raise ValueError(f"global_share is {global_share!r}: give a number from 0 to 1")
     if not 0 < clip <= 1:

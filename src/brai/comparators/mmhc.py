@@ -39,8 +39,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import check_positive
 from brai._jit import announce
-from brai.counting import check_positive, full_sample, log_cells, workspace
+from brai.counting import full_sample, log_cells, workspace
 from brai.data import Dataset
 from brai.kernels.counts import CELLS, FULL, STRATA
 from brai.kernels.maxmin import Level, parents_and_children

@@ -1,0 +1,23 @@
+"""Refusals of numbers that make no sense, with the value and the cure."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def check_count(name: str, value: Any, least: int = 0, none: str = "") -> None:
+    """Refuse what is not a whole number from ``least`` on; ``none`` says what None means, if it is allowed."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and value >= least) and not (none and value is None):
+        cure = f", or None for {none}" if none else ""
+        raise ValueError(f"{name} is {value!r}: give a whole number from {least} on{cure}")
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A number above 0 and below infinity; ValueError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
+        raise ValueError(f"{name} is {value!r}: give a number above 0")
+    return float(value)
