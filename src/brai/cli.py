@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from brai import __version__
+from brai.paper.commands import paper
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,6 +173,9 @@ def demo(rows: int, **options: Any) -> None:
         click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
         click.echo("".join(f"  {line}\n" for line in str(network.pdag.to_cpdag()).splitlines()))
     _learn(network.sample(rows, random_state=options["seed"]), **options)
+
+
+cli.add_command(paper)
 
 
 def main() -> None:

@@ -4,6 +4,7 @@
 - `k_best`: the k Markov equivalence classes of highest score (Chen & Tian 2014).
 - `edge_probabilities`: P(i → j | D) over all DAGs, each order of variables as probable as another (Koivisto & Sood
   2004, Koivisto 2006) or each DAG (the sum of Tian & He 2009).
+- `sample_dags`: independent draws from the posterior over all DAGs (the layers of Kuipers & Moffa 2017).
 - `posterior`: all classes, or the k best, as a `Posterior` that can be asked anything.
 
 Scores of all families with at most ``max_parents`` parents are kept in one table, d · 2^(d-1) numbers. `estimate`
@@ -36,6 +37,7 @@ from brai.data import Dataset
 from brai.graphs import PDAG
 from brai.kernels import layers, subsets
 from brai.posterior import Posterior, Prior
+from brai.randomness import RandomState, generator
 from brai.scores import FamilyScores
 
 Task: TypeAlias = Literal["map", "k_best", "order", "dags", "layers", "table"]
@@ -303,6 +305,40 @@ def _without_signs(table: FamilyScoreTable, loss: float, max_gb: float, max_minu
             f"signed terms cancel, probabilities are wrong by {loss:.1g} or more; {error}"
         ) from None
     return np.asarray(layers.dag_edges(table.shifted()))
+
+
+def sample_dags(
+    data: Any,
+    n: int,
+    *,
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    random_state: RandomState = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> list[tuple[PDAG, float]]:
+    """n DAGs with their log scores, drawn independently from the posterior in which all DAGs have the same prior.
+
+    Layers of the DAG are drawn by the sum over layers (Kuipers & Moffa 2017), then the parents of each node; no
+    chain is involved. 4^d steps, to 15 variables.
+
+    >>> import brai
+    >>> len(sample_dags(brai.load_network("cancer").sample(500, random_state=0), 100, random_state=0))
+    100
+    """
+    check_count("n", n, 1)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "layers", max_gb, max_minutes)
+    announce(layers.draw_dags, table.scores.dtype)
+    scores, d = table.shifted(), len(table.names)
+    drawn = np.zeros((n, d), np.int64)
+    layers.draw_dags(scores, layers.sum_layers(scores), generator(random_state).random((n, 2 * d)), drawn)
+    kept: dict[tuple[int, ...], tuple[PDAG, float]] = {}
+    rows = [tuple(row) for row in drawn.tolist()]
+    for row in rows:
+        if row not in kept:
+            kept[row] = table.dag([*row]), table.total([*row])
+    return [kept[row] for row in rows]
 
 
 def posterior(

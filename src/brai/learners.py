@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -253,6 +253,7 @@ class Bootstrap(StructureLearner):
     ----------
     members_ : list of (CPDAG, log score), in the order of samples; scores are those on the full data
     cpdag_, dag_, log_score_ : the member of highest score on the full data
+    n_ci_tests_ : array, CI tests made for each member
     n_features_in_, feature_names_in_
 
     `posterior()` weighs members by how often they came; so `edge_table()` is bnlearn's ``boot.strength``. With
@@ -282,11 +283,12 @@ class Bootstrap(StructureLearner):
         tasks = [(self.estimator, data, seed) for seed in seed_sequence(self.random_state).spawn(self.n)]
         with counted(self.verbose, "bootstrap samples", self.n) as advance:
             models = run(_fitted, tasks, self.n_jobs, advance)
-        families = [families_of(dag.reorder(scores.data.names)) for dag, _ in models]
+        families = [families_of(model.dag.reorder(scores.data.names)) for model in models]
         log_scores = [scores.total(own) for own in families]
         best = int(np.argmax(np.round(log_scores, 9)))
         self._keep(data, families[best], log_scores[best])
-        self.members_ = [(cpdag, score) for (_, cpdag), score in zip(models, log_scores, strict=True)]
+        self.members_ = [(model.cpdag, score) for model, score in zip(models, log_scores, strict=True)]
+        self.n_ci_tests_ = np.array([model.n_ci_tests for model in models])
         return self
 
     def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
@@ -299,8 +301,16 @@ class Bootstrap(StructureLearner):
         return Posterior.from_draws(self.members_, prior or "classes")
 
 
-def _fitted(estimator: Any, data: Dataset, seed: np.random.SeedSequence) -> tuple[PDAG, PDAG]:
-    """DAG and CPDAG that a copy of the estimator finds in a bootstrap sample."""
+class _Member(NamedTuple):
+    """What is kept of a copy of the estimator."""
+
+    dag: PDAG
+    cpdag: PDAG
+    n_ci_tests: int
+
+
+def _fitted(estimator: Any, data: Dataset, seed: np.random.SeedSequence) -> _Member:
+    """What a copy of the estimator finds in a bootstrap sample."""
     rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
     model = clone(estimator).fit(Dataset(data.codes[:, rows], data.names, data.states))
-    return model.dag_, model.cpdag_
+    return _Member(model.dag_, model.cpdag_, int(np.sum(getattr(model, "n_ci_tests_", 0))))

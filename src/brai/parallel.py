@@ -6,7 +6,7 @@ default they run in threads, since compiled code holds no lock; ``joblib.paralle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
@@ -29,3 +29,12 @@ def run(
         found.append(result)
         advance()
     return found
+
+
+def results_as_they_come(
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None = 1
+) -> Iterator[Result]:
+    """Results of function(*task) as soon as each is there; in processes, for tasks that are not compiled code."""
+    yield from Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator_unordered")(
+        delayed(function)(*task) for task in tasks
+    )

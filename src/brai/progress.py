@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from brai.tree import Progress
 
@@ -46,15 +47,27 @@ def status(show: bool, text: str) -> Iterator[None]:
         yield
 
 
+class Advance(Protocol):
+    """Says that steps are done, and what was done."""
+
+    def __call__(self, text: str | None = None, n: int = 1) -> None:
+        """Count n steps, and show the text."""
+
+
 @contextmanager
-def counted(show: bool, title: str, total: int) -> Iterator[Callable[[], None]]:
+def counted(show: bool, title: str, total: int) -> Iterator[Advance]:
     """A bar for ``total`` equal steps; what is yielded is called after each."""
     if not show:
-        yield lambda: None
+        yield lambda text=None, n=1: None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+
+        def advance(text: str | None = None, n: int = 1) -> None:
+            bar.update(task, advance=n, description=text or title)
+
+        yield advance

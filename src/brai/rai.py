@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai._jit import announce
-from brai.counting import full_sample, workspace
+from brai.counting import bootstrap_sample, full_sample, workspace
 from brai.data import Dataset
 from brai.graphs import Family
 from brai.independence import CITest, Oracle
@@ -149,8 +149,9 @@ class Learner:
             self._pool = np.append(self._pool, np.zeros(pool_size, np.int32))
 
 
-def rai(learner: Learner) -> tuple[Family, ...]:
-    """Families of the DAG found by RAI on the data itself."""
+def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tuple[Family, ...]:
+    """Families of the DAG found by RAI on the data itself, or on a bootstrap sample of them."""
+    sample = learner.sample if bootstrap is None else bootstrap_sample(learner.data, bootstrap)
 
     def recurse(group: Group, n: int) -> list[Family]:
         done = learner.is_resolved(group, n)
@@ -159,7 +160,7 @@ def rai(learner: Learner) -> tuple[Family, ...]:
             learner.tally.repaired += repaired
             learner.tally.truncated += group.cut or not done
             return list(families)
-        refined = learner.increase_resolution(group, n, learner.sample, bootstrap=False)
+        refined = learner.increase_resolution(group, n, sample, bootstrap=bootstrap is not None)
         return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
 
     return tuple(sorted(recurse(Group.complete(learner.data.n_variables), 0)))

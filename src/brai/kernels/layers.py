@@ -27,6 +27,7 @@ from brai.kernels.subsets import (
     subset_sums,
     sum_subsets,
     sum_supersets,
+    widen,
 )
 
 Array: TypeAlias = NDArray[Any]
@@ -213,10 +214,10 @@ def go_through(tables: Layers, scores: Array, mass: Array) -> None:
 
 
 @njit
-def dag_edges(scores: Array) -> Array:
-    """P(u → v) with the same prior for each DAG, by a sum over layers: 4^d steps."""
+def sum_layers(scores: Array) -> Layers:
+    """The tables of the sum over layers: 4^d steps."""
     d, small = len(scores), 3 ** (len(scores) - 1)
-    sums, mass = np.full((d, small), -np.inf), np.zeros((d, small))
+    sums = np.full((d, small), -np.inf)
     three = base_three(d)
     for v in range(d):
         meeting_sums(scores[v], three, sums[v])
@@ -230,12 +231,69 @@ def dag_edges(scores: Array) -> Array:
         np.zeros(d, np.int64),
     )
     look_ahead(tables, scores)
+    return tables
+
+
+@njit
+def dag_edges(scores: Array) -> Array:
+    """P(u → v) with the same prior for each DAG, by a sum over layers."""
+    d, tables = len(scores), sum_layers(scores)
+    mass = np.zeros(tables.sums.shape)
     go_through(tables, scores, mass)
     edges = np.zeros((d, d))
     for v in range(d):
         mass[v, 0] = 0.0  # a root has no parents
-        add_edges(edges, v, spread_back(mass[v], sums[v], scores[v], three))
+        add_edges(edges, v, spread_back(mass[v], tables.sums[v], scores[v], tables.three))
     return edges
+
+
+@njit
+def draw_parents(scores: Array, used: int, last: int, log_sum: float, u: float) -> int:
+    """A set of parents within U and meeting T, by its score; the four are squeezed. u is uniform."""
+    own, left = used, u
+    found = 0
+    while own:
+        if own & last:
+            found = own
+            left -= math.exp(scores[own] - log_sum)
+            if left < 0:
+                break
+        own = (own - 1) & used
+    return found
+
+
+@njit
+def draw_dags(scores: Array, tables: Layers, uniforms: Array, out: Array) -> None:
+    """Independent DAGs by their scores, one a row of ``out``: sets of parents. Each has 2 d uniform numbers."""
+    d = len(scores)
+    every = (1 << d) - 1
+    for t in range(len(out)):
+        used, last, k = 0, 0, 0
+        while used < every:
+            n = next_places(tables, d, used)
+            next_logs(tables, scores, used, last, n)
+            after = tables.after[tables.three[used] + tables.three[last]]
+            left, layer = uniforms[t, k], 1
+            for x in range(1, 1 << n):
+                p = math.exp(tables.logs[x] - after)
+                if p > 0:
+                    layer = x
+                left -= p
+                if left < 0:
+                    break
+            k += 1
+            members = 0
+            for b in range(n):
+                if layer >> b & 1:
+                    v = tables.free[b]
+                    members |= 1 << v
+                    own = 0
+                    if used:
+                        within, meeting = squeeze(used, v), squeeze(last, v)
+                        log_sum = tables.sums[v, tables.three[within] + tables.three[meeting]]
+                        own = draw_parents(scores[v], within, meeting, log_sum, uniforms[t, d + v])
+                    out[t, v] = widen(own, v)
+            used, last = used | members, members
 
 
 # --- by inclusion and exclusion ------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""An experiment as independent cells: each is computed once, written to a journal at once, never lost.
+
+A journal is a text file with one JSON document a line: first what the run is, then one cell a line, appended as
+they are finished. A run that was killed, in the middle of a line too, goes on with the cells that are missing; so
+does a run that asks for more than one before. Cells know their own seed: what is in the journal is what a run from
+the start would give, whatever the number of workers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from brai.parallel import results_as_they_come
+from brai.progress import counted
+
+Key = tuple[str, ...]
+Result = dict[str, Any]
+
+
+class Cell(NamedTuple):
+    """What is to be computed: function(*arguments), known by its key."""
+
+    key: Key
+    function: Callable[..., Result]
+    arguments: tuple[Any, ...]
+
+
+class Journal:
+    """The finished cells of a run, in a file."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any]):
+        self.path, self.header = path, dict(header)
+        self.done: dict[Key, Result] = {}
+        lines = self._lines()
+        if not lines:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._append(self.header)
+            return
+        before = lines[0]
+        if before != self.header:
+            differs = [k for k in {**before, **self.header} if before.get(k) != self.header.get(k)]
+            said = ", ".join(f"{k} {before.get(k)!r} (now {self.header.get(k)!r})" for k in differs)
+            raise ValueError(f"{path} is of a run with {said}: give another folder with -o, or delete it")
+        self.done = {tuple(line["key"]): line["result"] for line in lines[1:]}
+
+    def _lines(self) -> list[Any]:
+        """What is whole in the file; the rest of a line that was being written is cut off."""
+        if not self.path.exists():
+            return []
+        content = self.path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            with self.path.open("r+b") as file:
+                file.truncate(len(whole))
+        try:
+            return [json.loads(line) for line in whole.splitlines()]
+        except ValueError as error:
+            raise ValueError(f"{self.path} is no journal of finished cells: delete it, or give -o") from error
+
+    def add(self, key: Key, result: Result) -> None:
+        """Keep a finished cell, on disk too."""
+        self._append({"key": key, "result": result})
+        self.done[key] = result
+
+    def _append(self, content: Mapping[str, Any]) -> None:
+        with self.path.open("ab") as file:
+            file.write(json.dumps(content, allow_nan=False).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def run(
+    journal: Journal, cells: Sequence[Cell], *, title: str, n_jobs: int = 1, show: bool = False
+) -> list[Result]:
+    """Results of all cells, in their order; those in the journal are not computed again."""
+    missing = [cell for cell in cells if cell.key not in journal.done]
+    with counted(show, title, len(cells)) as advance:
+        advance(n=len(cells) - len(missing))
+        tasks = [(cell.key, cell.function, cell.arguments) for cell in missing]
+        for key, result in results_as_they_come(_finished, tasks, n_jobs):
+            journal.add(key, result)
+            advance(f"{title}: {' '.join(key)} done")
+    return [journal.done[cell.key] for cell in cells]
+
+
+def _finished(key: Key, function: Callable[..., Result], arguments: tuple[Any, ...]) -> tuple[Key, Result]:
+    start = time.perf_counter()
+    result = function(*arguments)
+    return key, {**result, "seconds": time.perf_counter() - start}
