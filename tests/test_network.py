@@ -446,6 +446,7 @@ def test_json_faults_are_named() -> None:
     [  # free parameters as listed by the bnlearn repository
         ("asia", 8, 8, 18, "Lauritzen"),
         ("cancer", 5, 4, 10, "Korb"),
+        ("alarm", 37, 46, 509, "Beinlich"),
         ("earthquake", 5, 4, 10, "Korb"),
         ("sachs", 11, 17, 178, "Sachs"),
         ("survey", 6, 6, 21, "Scutari"),
@@ -497,14 +498,14 @@ def test_names_of_an_installed_pgmpy(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert load_network("Rain").names[0] == "rain"
     assert "pgmpy" not in sys.modules
     for unknown in ("sun", "../example_models/rain", str(tmp_path / "rain.bif")):
-        with pytest.raises(ValueError, match="asia, cancer, earthquake, sachs, survey"):
+        with pytest.raises(ValueError, match="alarm, asia, cancer, earthquake, sachs, survey"):
             load_network(unknown)
 
 
 def test_unknown_network_says_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"no network 'alarm'.*path of a \.bif.*pip install pgmpy"):
-        load_network("alarm")
+        load_network("child")
 
 
 def test_json_file_by_path(tmp_path: Path) -> None:

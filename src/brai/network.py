@@ -38,7 +38,7 @@ from brai.randomness import RandomState, generator
 
 __all__ = ["SHIPPED", "BifError", "Network", "load_network"]
 
-SHIPPED = ("asia", "cancer", "earthquake", "sachs", "survey")
+SHIPPED = ("alarm", "asia", "cancer", "earthquake", "sachs", "survey")
 _FORMAT, _VERSION = "brai-network", 1
 _MAX_CELLS = 5 * 10**7  # of one CPT that is learned
 
@@ -339,5 +339,5 @@ def load_network(name_or_path: str | os.PathLike[str]) -> Network:
             return Network.read_bif(bif)
     raise ValueError(
         f"no network {text!r}: it is neither a file nor one of {', '.join(SHIPPED)}. Give the path of a .bif "
-        "or .bif.gz file, or `pip install pgmpy`, which brings alarm, child, link, munin and others by name"
+        "or .bif.gz file, or `pip install pgmpy`, which brings child, link, munin and others by name"
     )

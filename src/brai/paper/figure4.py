@@ -1,11 +1,11 @@
 """Figure 4: how well posterior probabilities tell true features from false ones, as area under the ROC curve.
 
-Features are directed edges, members of Markov blankets, and directed paths, on samples of 500 rows of Asia, Cancer,
-Earthquake and Survey. As in the paper, each method hands over k classes, whose DAGs are weighed by their scores: the
-k best of all (exact), the k best among 10,000 draws of DP-MCMC, among bootstraps of MMHC, and in the tree of B-RAI.
-What the paper lacks: many data sets instead of one, with confidence bands; BRAI with its defaults, by its k best
-and by its posterior (MCMC, no k); and the exact posterior over all DAGs, which on average no method can beat: it is
-what the data say. Its edges are summed exactly, its blankets and paths are frequencies in independent draws.
+Features are directed edges, members of Markov blankets, and directed paths, on samples of 500 rows of Asia,
+Cancer, Earthquake and Survey. As in the paper, each method hands over k classes, whose DAGs are weighed by their
+scores: the k best of all (exact), the k best among 10,000 draws of DP-MCMC, among bootstraps of MMHC, and in the
+tree of B-RAI. What the paper lacks: many data sets instead of one, with confidence bands; BRAI with its defaults,
+by its k best and by its posterior (MCMC, no k); and the exact posterior over all DAGs: it is what the data say.
+Its edges are summed exactly, its blankets and paths are frequencies in independent draws.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
 
 
 def summary(rows: Sequence[Result]) -> list[Result]:
-    """Means over data sets, with the half width of a 95 % confidence band, and how often the exact line is reached."""
+    """Means over data sets, and how far below the exact posterior they are, with 95 % confidence bands."""
     found = []
     for network in dict.fromkeys(row["network"] for row in rows):
         own = [row["areas"] for row in rows if row["network"] == network]
@@ -182,14 +182,13 @@ def picture(lines: Sequence[Result], path: Path) -> None:
         for feature, axes in zip(FEATURES, row, strict=True):
             own = [line for line in lines if (line["network"], line["feature"]) == (network, feature)]
             for place, method in enumerate(BY_K):
-                line = [one for one in own if one["method"] == method]
-                at = [one["k"] + 0.3 * (place - 2) for one in line]
-                bands = [one["band"] or 0.0 for one in line]
-                axes.errorbar(at, [one["auc"] for one in line], bands, fmt="o-", ms=4, capsize=2, label=method)
-            for colour, (method, style) in enumerate(zip(WHOLE, ("--", "-"), strict=True)):
-                (line,) = (one for one in own if one["method"] == method)
-                shade = ("C5", "k")[colour]
-                axes.axhline(line["auc"], ls=style, color=shade, lw=1.2, label=method)
+                points = [one for one in own if one["method"] == method]
+                at = [one["k"] + 0.3 * (place - 2) for one in points]
+                bands = [one["band"] or 0.0 for one in points]
+                axes.errorbar(at, [one["auc"] for one in points], bands, fmt="o-", ms=4, capsize=2, label=method)
+            for method, style, colour in zip(WHOLE, ("--", "-"), ("C5", "k"), strict=True):
+                (one,) = (line for line in own if line["method"] == method)
+                axes.axhline(one["auc"], ls=style, color=colour, lw=1.2, label=method)
             axes.set_title(f"{network}: {feature}", fontsize="medium")
             axes.set_xticks(KS)
     for axes in panels[-1]:

@@ -26,7 +26,6 @@ NETWORKS = ("Child", "Insurance", "Mildew", "Alarm", "Barley", "Hailfinder", "Mu
 TRAIN_ROWS, TEST_ROWS = 500, 5000
 _TEST_SEED = 1000  # test samples have seeds of their own, from here on
 _BIF = {"munin": "munin1"}  # the paper's Munin is the first of the four parts
-_PACKAGED = ("alarm", "asia", "cancer", "earthquake", "sachs", "survey")
 Origin = Literal["original", "sampled"]
 
 
@@ -76,12 +75,10 @@ def network_of(folder: Path | None, network: str) -> Network:
     name = _BIF.get(network.lower(), network.lower())
     if folder is not None and (path := folder / "networks" / f"{name}.bif.gz").is_file():
         return load_network(path)
-    if name in _PACKAGED:
+    try:
         return load_network(name)
-    where = "without --data" if folder is None else f"and no networks/{name}.bif.gz in {folder}"
-    raise ValueError(
-        f"no data for {network!r} {where}: give --data a folder that has it, or choose from {', '.join(_PACKAGED)}"
-    )
+    except ValueError as error:
+        raise ValueError(f"no data for {network!r}: give --data a folder that has it, or: {error}") from error
 
 
 def _mmhc(folder: Path, network: str) -> Path:

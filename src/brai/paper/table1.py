@@ -25,7 +25,7 @@ from brai.estimators import BRAI, RAI
 from brai.graphs import PDAG, families_of
 from brai.learners import MMHC, Bootstrap, HillClimbing
 from brai.paper.cells import Cell, Result
-from brai.paper.sources import Case, case, origin, proper_name
+from brai.paper.sources import TEST_ROWS, Case, case, origin, proper_name
 from brai.predictive import log_predictive
 from brai.scores import FamilyScores
 
@@ -285,26 +285,21 @@ def picture(lines: Sequence[Result], path: Path) -> None:
     from matplotlib.figure import Figure
 
     networks = list(dict.fromkeys(line["network"] for line in lines))
-    figure = Figure(figsize=(9, 1.6 + 0.55 * len(networks)), layout="constrained")
+    figure = Figure(figsize=(9, 1.6 + 0.5 * len(networks)), layout="constrained")
     axes = figure.subplots()
-    marks = dict(zip(SHOWN[:9], "osv^DX*PK", strict=True)) | {"true graph": "|"}
+    marks = dict(zip(SHOWN[:9], "osv^DX*P|", strict=True))
+    ceilings = {line["network"]: line["predictive"] for line in lines if line["column"] == "true network"}
     for place, column in enumerate(SHOWN[:9]):
-        own = [line for line in lines if line["column"] == column]
-        ceilings = {line["network"]: line["predictive"] for line in lines if line["column"] == "true network"}
-        xs = [
-            (ceilings[line["network"]] - line["predictive"]) / 5000 for line in own if line["network"] in ceilings
-        ]
-        ys = [networks.index(line["network"]) for line in own if line["network"] in ceilings]
-        axes.plot(xs, ys, marks[column], color=f"C{place}", label=column, markersize=8)
-        paper = [line for line in own if "paper" in line and line["network"] in ceilings]
-        at = [(ceilings[line["network"]] - line["paper"]) / 5000 for line in paper]
-        axes.plot(
-            at, [networks.index(line["network"]) for line in paper], marks[column], color=f"C{place}", mfc="none"
-        )
+        own = [line for line in lines if line["column"] == column and line["network"] in ceilings]
+        for measure, look in (("predictive", {"label": column, "markersize": 8}), ("paper", {"mfc": "none"})):
+            have = [line for line in own if measure in line]
+            xs = [(ceilings[line["network"]] - line[measure]) / TEST_ROWS for line in have]
+            ys = [networks.index(line["network"]) for line in have]
+            axes.plot(xs, ys, marks[column], color=f"C{place}", **look)
     axes.set_xscale("log")
     axes.set_yticks(range(len(networks)), networks)
-    axes.invert_yaxis()
+    axes.set_ylim(len(networks) - 0.5, -0.5)
     axes.set_xlabel("nats a held-out row below the true network (hollow: as published)")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=5, frameon=False)
+    figure.legend(loc="outside lower center", ncols=5, frameon=False)
     axes.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=130)
