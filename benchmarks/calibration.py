@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import BRAI, MMHC, RAI, Bootstrap, HillClimbing, exact, load_network
-from mmhc_data import load, true_graph
+from brai.paper.sources import case, true_graph
 
 SMALL = ["cancer", "earthquake", "survey", "asia", "sachs"]
 LARGE = ["Alarm", "Child", "Insurance", "Hailfinder"]
@@ -86,7 +86,7 @@ def against_truth(folder: Path, sets: int) -> dict[str, Any]:
         off = ~np.eye(len(truth.names), dtype=bool)
         pooled: dict[str, Any] = {name: {"pairs": [], "edges": [], "cpu_s": 0.0} for name in WAYS}
         for version in range(1, sets + 1):
-            train, _ = load(folder, network, version)
+            train = case(folder, network, version).train
             for name in WAYS:
                 start = time.process_time()
                 edges = edges_by(name, train.select(truth.names))

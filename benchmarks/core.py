@@ -41,9 +41,9 @@ def best(function, runs: int) -> float:
 def alarm(folder: Path | None) -> Dataset:
     if folder is None:
         return load_network("alarm").sample(500, random_state=1)
-    from mmhc_data import load
+    from brai.paper.sources import case
 
-    return load(folder, "Alarm", 1)[0]
+    return case(folder, "Alarm", 1).train
 
 
 def ci_test_cost(data: Dataset, runs: int) -> dict[str, float]:

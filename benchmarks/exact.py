@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import DPMCMC, Dataset, OrderSearch, exact, load_network
-from mmhc_data import load
+from brai.paper.sources import case
 
 CALLS = {
     "map": lambda data, most: exact.map_network(data, max_parents=most),
@@ -69,7 +69,7 @@ def child_optima(folder: Path) -> list[dict]:
     """The proven optimum of each Child set, and what OrderSearch finds."""
     rows = []
     for version in range(1, 11):
-        train, _ = load(folder, "Child", version)
+        train = case(folder, "Child", version).train
         start = time.process_time()
         _, best = exact.map_network(train, max_parents=4)
         middle = time.process_time()

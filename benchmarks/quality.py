@@ -1,40 +1,36 @@
-"""Score, prediction and structure of default BRAI and of what it is measured against, in one run on the same data.
+"""Score, prediction and structure of default BRAI and of what it is measured against, on the same data.
 
-    python benchmarks/quality.py --data FOLDER [--networks Alarm …] [--sets 10] [--ges-sets 0] [--json FILE]
-    python benchmarks/quality.py --data FOLDER --held-out            # networks and rows nothing was chosen on
+    python benchmarks/quality.py --data FOLDER [-o FOLDER] [--networks Alarm …] [--sets 10]
+    python benchmarks/quality.py --data FOLDER --held-out --sets 3       # networks and rows nothing was chosen on
 
-For each learner: BDeu (ess 1) of its graph, sum of log predictive of the held-out rows (5000; parameters are
-posterior means), structural Hamming distance to the true CPDAG, F1 of the skeleton, CPU seconds. "averaged" is
-BRAI's prediction averaged over its MCMC posterior. Tabu and order search get as much CPU time as BRAI took.
+The cells of ``brai paper table1`` (BRAI, MMHC, GES, true graph; `brai.paper.table1` says what is measured) and,
+for each data set, tabu search and order search for as much CPU time as BRAI took there, and pyAgrum. Cells that
+``table1.cells.jsonl`` in the output folder holds are not computed again, nor those of a run before.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import multiprocessing
-import sys
 import time
 import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
-
 from search import pyagrum_learner
 
-from brai import BRAI, MMHC, PDAG, load_network
+from brai import PDAG, Dataset, __version__
 from brai.families import FamilyTable
-from brai.graphs import families_of
+from brai.paper import table1
+from brai.paper.cells import Cell, Journal, run
+from brai.paper.record import document, write_json
+from brai.paper.sources import NETWORKS, Case, case, network_of, origin
 from brai.polish import adjacency_of
-from brai.predictive import log_predictive
 from brai.scores import FamilyScores
 from brai.search import hill_climb, search_by_order
-from mmhc_data import load, true_graph
 
-NETWORKS = ["Child", "Insurance", "Mildew", "Alarm", "Barley", "Hailfinder", "Munin", "Link"]
 HELD_OUT = [("sachs", 300), ("sachs", 2000), ("survey", 2000), ("asia", 200), ("alarm", 2000), ("mildew", 2000)]
 HELD_OUT += [("munin1", 1000), ("barley", 2000), ("insurance", 5000), ("hailfinder", 2000)]
 BNLEARN_TABU = {
@@ -45,17 +41,15 @@ BNLEARN_TABU = {
     "Barley": -290833,
     "Hailfinder": -256724,
 }
-GES_SECONDS = 600
+FROM_TABLE = ("true graph", "BRAI", "MMHC", "GES")
+MANY = 100  # variables; on Munin pyAgrum does not end in three minutes: constant columns get ever more parents
 
 
-def brai_model(train: Any, seconds: float) -> BRAI:
-    """The default, with a seed."""
-    return BRAI(random_state=0).fit(train)
+# --- learners with a limit of time --------------------------------------------------------------------
 
 
-def order_search(train: Any, seconds: float) -> PDAG:
+def order_search(data: Dataset, seconds: float) -> PDAG:
     """Search over orders from random ones, for so long."""
-    data = train.select(sorted(train.names))
     deadline = time.monotonic() + seconds
     table = FamilyTable(FamilyScores(data))
     found = search_by_order(
@@ -66,17 +60,15 @@ def order_search(train: Any, seconds: float) -> PDAG:
     return PDAG.from_parents(data.names, [own for _, own in found.families])
 
 
-def tabu(train: Any, seconds: float, most: int | None = 4) -> PDAG:
+def tabu(data: Dataset, seconds: float, most: int | None = 4) -> PDAG:
     """Tabu search from no edges, then from perturbed copies of the best, for so long."""
-    data = train.select(sorted(train.names))
-    scores, start = FamilyScores(data), time.monotonic()
+    scores, start = FamilyScores(data), time.process_time()
     best, turn = hill_climb(scores, max_parents=most), 0
-    while time.monotonic() - start < seconds:
+    while time.process_time() - start < seconds:
         turn += 1
-        begin = adjacency_of(best.families, data.n_variables)
         found = hill_climb(
             scores,
-            start=begin,
+            start=adjacency_of(best.families, data.n_variables),
             max_parents=most,
             orders=[range(data.n_variables)],
             restarts=5,
@@ -86,124 +78,135 @@ def tabu(train: Any, seconds: float, most: int | None = 4) -> PDAG:
     return PDAG.from_parents(data.names, [own for _, own in best.families])
 
 
-def free_tabu(train: Any, seconds: float) -> PDAG:
+def free_tabu(data: Dataset, seconds: float) -> PDAG:
     """The same with any number of parents."""
-    return tabu(train, seconds, None)
+    return tabu(data, seconds, None)
 
 
-def mmhc(train: Any, seconds: float) -> PDAG:
-    """MMHC as published."""
-    return MMHC().fit(train).dag_
-
-
-def pyagrum(train: Any, seconds: float, tabu_list: bool = False) -> PDAG | None:
+def pyagrum(data: Dataset, seconds: float, tabu_list: bool = False) -> PDAG | None:
     """pyAgrum's greedy hill climbing, or local search with tabu list, on BDeu."""
-    learner = pyagrum_learner(train)
-    if learner is None:
+    learner = pyagrum_learner(data)
+    if learner is None or data.n_variables > MANY:
         return None
     if tabu_list:
         learner.useLocalSearchWithTabuList()
     else:
         learner.useGreedyHillClimbing()
     net = learner.learnBN()
-    adjacency = np.zeros((len(train.names),) * 2, np.int8)
-    place = {name: i for i, name in enumerate(train.names)}
+    adjacency = np.zeros((len(data.names),) * 2, np.int8)
+    place = {name: i for i, name in enumerate(data.names)}
     for a, b in net.arcs():
         adjacency[place[net.variable(a).name()], place[net.variable(b).name()]] = 1
-    return PDAG(train.names, adjacency)
+    return PDAG(data.names, adjacency)
 
 
-def pyagrum_tabu(train: Any, seconds: float) -> PDAG | None:
+def pyagrum_tabu(data: Dataset, seconds: float) -> PDAG | None:
     """pyAgrum's local search with tabu list."""
-    return pyagrum(train, seconds, tabu_list=True)
+    return pyagrum(data, seconds, tabu_list=True)
 
 
-LEARNERS = {
-    "BRAI": brai_model,
+LEARNERS: dict[str, Callable[[Dataset, float], PDAG | None]] = {
     "tabu, same time": tabu,
     "tabu, same time, any number of parents": free_tabu,
     "order search, same time": order_search,
-    "MMHC": mmhc,
     "pyAgrum hc": pyagrum,
     "pyAgrum tabu": pyagrum_tabu,
 }
 
 
-def _ges(train: Any, pipe: Any) -> None:
-    from causallearn.search.ScoreBased.GES import ges
+# --- cells ------------------------------------------------------------------------------------------------
 
+
+def compared(folder: Path, network: str, version: int, learner: str, seconds: float) -> dict[str, Any]:
+    """A learner with a limit of time on a data set of Table 1."""
+    return _measured(case(folder, network, version), learner, seconds)
+
+
+@cache
+def warm_up(learner: str) -> None:
+    """Load what is compiled, which is not the learner's time."""
+    LEARNERS[learner](table1.tiny().train, 0.01)
+
+
+def _measured(one: Case, learner: str, seconds: float) -> dict[str, Any]:
+    warm_up(learner)
     start = time.process_time()
-    found = ges(np.asarray(train.codes.T, float), score_func="local_score_BDeu")["G"].graph
-    adjacency = ((found == -1) & (found.T == 1)) | ((found == -1) & (found.T == -1))  # i → j, or i – j both ways
-    pipe.send((adjacency.astype(np.int8), time.process_time() - start))
+    found = LEARNERS[learner](one.train.select(sorted(one.train.names)), seconds)
+    spent = time.process_time() - start
+    if found is None:
+        return {"ended": False}
+    return {**table1.measured(found, one.train, one.test, one.truth), "cpu_s": spent}
 
 
-def ges(train: Any) -> tuple[PDAG, float] | None:
-    """causal-learn's GES, if it ends in time."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_ges, args=(train, there))
-    process.start()
-    answer = here.recv() if here.poll(GES_SECONDS) else None
-    process.kill()
-    return None if answer is None else (PDAG(train.names, answer[0]).to_dag(), answer[1])
+def held_out(folder: Path, network: str, rows: int, version: int) -> dict[str, Any]:
+    """All learners on a sample of a network."""
+    source = network_of(folder, network)
+    train, test = source.sample(rows, random_state=version), source.sample(5000, random_state=500 + version)
+    one = Case(train, test, source.pdag, "sampled", lambda: (source, test))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {"BRAI": table1.brai(one, 0), "true graph": table1.true_graph(one, 0), "MMHC": table1.mmhc(one, 0)}
+    for learner in LEARNERS:
+        found[learner] = _measured(one, learner, found["BRAI"]["cpu_s"])
+    return found
 
 
-def measured(dag: PDAG, train: Any, test: Any, truth: PDAG) -> dict[str, float]:
-    """What a DAG is worth."""
-    names = sorted(train.names)
-    own = families_of(dag.reorder(names))
-    data = train.select(names)
-    true, found = np.triu(truth.skeleton()), np.triu(dag.reorder(truth.names).skeleton())
-    return {
-        "bdeu": FamilyScores(data).total(own),
-        "predictive": float(log_predictive(own, data, test.select(names)).sum()),
-        "shd": dag.to_cpdag().shd(truth.to_cpdag()),
-        "f1": 2 * float((true & found).sum()) / max(1, int(true.sum() + found.sum())),
-    }
+def on_table1(args: argparse.Namespace, journal: Journal) -> dict[str, list[dict[str, Any]]]:
+    """For each network and data set what each learner reached."""
+    done: dict[str, list[dict[str, Any]]] = {}
+    for network in args.networks:
+        cells = table1.cells(args.data, [network], args.sets, FROM_TABLE, bootstraps=1, seed=0)
+        own: dict[int, dict[str, Any]] = {version: {} for version in range(1, args.sets + 1)}
+        for cell, result in zip(cells, run(journal, cells, title=network, show=True), strict=True):
+            own[int(cell.key[2])][cell.key[3]] = result
+        timed = [
+            Cell(
+                (network, origin(args.data, network), str(version), learner),
+                compared,
+                (args.data, network, version, learner, found["BRAI"]["cpu_s"]),
+            )
+            for version, found in own.items()
+            for learner in args.learners
+        ]
+        for cell, result in zip(timed, run(journal, timed, title=network, show=True), strict=True):
+            own[int(cell.key[2])][cell.key[3]] = result
+        done[network] = list(own.values())
+        show(network, done[network])
+    return done
 
 
-def one_set(train: Any, test: Any, truth: PDAG, with_ges: bool) -> dict[str, dict[str, float]]:
-    """All learners on one data set."""
-    rows: dict[str, dict[str, float]] = {"true graph": measured(truth, train, test, truth)}
-    seconds = 0.0
-    for name, learn in LEARNERS.items():
-        if "pyAgrum" in name and train.n_variables > 100:
-            continue  # on Munin it does not end in three minutes: constant columns get ever more parents
-        start = time.process_time()
-        found = learn(train, seconds)
-        spent = time.process_time() - start
-        print(f"  {name}: {spent:.1f} s", file=sys.stderr, flush=True)
-        if found is None:
-            continue
-        if isinstance(found, BRAI):
-            model, seconds = found, spent
-            found = model.dag_
-            start = time.process_time()
-            averaged = float(model.score_samples(test).sum())
-            chains = model.chains()
-            rows["BRAI, averaged"] = {"predictive": averaged, "cpu_s": time.process_time() - start}
-            rows["BRAI, averaged"] |= {"r_hat": chains.r_hat(), "ess": chains.ess()}
-        rows[name] = {**measured(found, train, test, truth), "cpu_s": spent}
-    if with_ges and (answer := ges(train)) is not None:
-        rows["causal-learn GES"] = {**measured(answer[0], train, test, truth), "cpu_s": answer[1]}
-    return rows
+def on_held_out(args: argparse.Namespace, journal: Journal) -> dict[str, list[dict[str, Any]]]:
+    """The same on samples that nothing was chosen on."""
+    done = {}
+    for network, rows in HELD_OUT:
+        cells = [
+            Cell(("held-out", network, str(rows), str(version)), held_out, (args.data, network, rows, version))
+            for version in range(1, args.sets + 1)
+        ]
+        title = f"{network}, {rows} rows"
+        done[title] = run(journal, cells, title=title, show=True)
+        show(title, done[title])
+    return done
 
 
-def shown(title: str, results: list[dict[str, dict[str, float]]]) -> None:
-    """One table, means over data sets; ± is the standard error of the difference to BRAI."""
+def show(title: str, results: Sequence[dict[str, Any]]) -> None:
+    """One table, means over data sets."""
     print(f"\n**{title}**, {len(results)} data sets\n")
     print("| learner | BDeu | log predictive | SHD | skeleton F1 | CPU s |\n|---|---|---|---|---|---|")
-    for name in dict.fromkeys(name for own in results for name in own):
-        have = [own for own in results if name in own]
+    for name in dict.fromkeys(name for own in results for name in own if isinstance(own[name], dict)):
+        have = [own[name] for own in results if "predictive" in own.get(name, {})]
+        if not have:
+            continue
 
-        def mean(key: str, form: str, name: str = name, have: Any = have) -> str:
-            values = [own[name][key] for own in have if key in own[name]]
-            return format(np.mean(values), form) if values else ""
+        def mean(key: str, form: str, have: Any = have) -> str:
+            return format(np.mean([one[key] for one in have]), form) if key in have[0] else ""
 
-        cells = [mean("bdeu", ".1f"), mean("predictive", ".0f"), mean("shd", ".1f"), mean("f1", ".3f")]
         label = name if len(have) == len(results) else f"{name} ({len(have)} sets)"
-        print(f"| {label} | {' | '.join(cells)} | {mean('cpu_s', '.2f')} |", flush=True)
+        figures = [mean("bdeu", ".1f"), mean("predictive", ".0f"), mean("shd", ".1f"), mean("f1", ".3f")]
+        print(f"| {label} | {' | '.join(figures)} | {mean('cpu_s', '.2f')} |", flush=True)
+        if name == "BRAI":
+            figures = ["", mean("averaged", ".0f"), "", "", mean("averaged_cpu_s", ".2f")]
+            print(f"| BRAI, averaged | {' | '.join(figures)} |", flush=True)
     if title in BNLEARN_TABU:
         print(f"| bnlearn tabu (measured once) | | {BNLEARN_TABU[title]} | | | |", flush=True)
 
@@ -211,36 +214,19 @@ def shown(title: str, results: list[dict[str, dict[str, float]]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("-o", "--output", type=Path, default=Path("paper-results"))
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--sets", type=int, default=10)
-    parser.add_argument("--ges-sets", type=int, default=0, help="data sets that causal-learn's GES gets")
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
     parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    BRAI(random_state=0).fit(load_network("cancer").sample(50, random_state=0)).chains()  # compiles
-    done: dict[str, Any] = {}
-    plan = (
-        [(f"{n}, {r} rows", n, r) for n, r in HELD_OUT] if args.held_out else [(n, n, 500) for n in args.networks]
-    )
-    for title, network, rows in plan:
-        done[title] = []
-        for version in range(1, args.sets + 1):
-            print(f"{title} {version}", file=sys.stderr, flush=True)
-            if args.held_out:
-                source = load_network(args.data / "networks" / f"{network}.bif.gz")
-                train, test = (
-                    source.sample(rows, random_state=version),
-                    source.sample(5000, random_state=500 + version),
-                )
-                truth = source.pdag
-            else:
-                train, test = load(args.data, network, version)
-                truth = true_graph(args.data, network)
-            done[title].append(one_set(train, test, truth, version <= args.ges_sets))
-            if args.json:
-                args.json.write_text(json.dumps(done, indent=1))
-        shown(title, done[title])
+    header = {"experiment": "table1", "brai": __version__, "seed": 0}
+    journal = Journal(args.output / "table1.cells.jsonl", header)
+    done = on_held_out(args, journal) if args.held_out else on_table1(args, journal)
+    results = [one for sets in done.values() for own in sets for one in own.values() if isinstance(one, dict)]
+    seconds = sum(one.get("seconds", 0.0) for one in results)
+    name = "quality_heldout" if args.held_out else "quality"
+    write_json(args.output / f"{name}.json", {**document(name, 0, seconds, {}), **done})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import BRAI, MMHC, Bootstrap, HillClimbing, OrderSearch
-from mmhc_data import load
+from brai.paper.sources import case
 
 BNLEARN = {
     "Child": (-6638, -6633),
@@ -69,7 +69,7 @@ def pyagrum_seconds(data: Any) -> float | None:
 
 def show_mmhc(folder: Path) -> None:
     """MMHC on the first Alarm set, as published and as bnlearn has it, and what 1000 bootstraps of it take."""
-    train, _ = load(folder, "Alarm", 1)
+    train = case(folder, "Alarm", 1).train
     bnlearn = MMHC(min_rows_per_cell=None, df="full", tabu=0, ties="columns")
     for name, learner in (("MMHC()", MMHC()), ("MMHC as bnlearn", bnlearn)):
         model = learner.fit(train)
@@ -93,7 +93,7 @@ def main() -> None:
         seconds = []
         for version in range(1, args.sets + 1):
             print(f"{network} {version}", file=sys.stderr, flush=True)
-            train, _ = load(args.data, network, version)
+            train = case(args.data, network, version).train
             if not results and version == 1:
                 for make in LEARNERS.values():
                     make().fit(train)  # compile

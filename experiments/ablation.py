@@ -18,11 +18,11 @@ import numpy as np
 
 from brai import BRAI
 from brai.families import FamilyTable
+from brai.paper.sources import case
 from brai.polish import adjacency_of, polish
 from brai.sampling import best_route
 from brai.scores import FamilyScores
 from brai.search import hill_climb, search_by_order
-from mmhc_data import load
 
 SEED = np.random.SeedSequence(3)
 
@@ -75,7 +75,7 @@ def main() -> None:
     for network in args.networks:
         for version in range(1, args.sets + 1):
             print(network, version, file=sys.stderr, flush=True)
-            train, _ = load(args.data, network, version)
+            train = case(args.data, network, version).train
             train = train.select(sorted(train.names))
             tree = BRAI(polish=False, random_state=0).fit(train).tree_
             for name, arm in ARMS.items():

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, __version__
+from brai.paper.sources import case
 from brai.predictive import averaged_log_predictive, joint_log_predictive
-from mmhc_data import load
 
 WAYS = {
     "10 best": {"k": 10},
@@ -60,7 +60,8 @@ def main() -> None:
     for network in args.networks:
         for version in range(1, args.sets + 1):
             print(f"{network} {version}", file=sys.stderr, flush=True)
-            train, test = load(args.data, network, version)
+            one = case(args.data, network, version)
+            train, test = one.train, one.test
             results.setdefault(network, []).append(one_set(train, test, args.s, args.seed))
     for network, sets in results.items():
         base = np.array([found["MAP"]["value"] for found in sets])

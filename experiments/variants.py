@@ -17,8 +17,8 @@ import numpy as np
 
 from brai import BRAI, RAI, CITest, __version__
 from brai.graphs import families_of
+from brai.paper.sources import case
 from brai.predictive import log_predictive
-from mmhc_data import load
 
 PAPER = {
     "Child": (-68861, -65671),
@@ -82,7 +82,8 @@ def main() -> None:
     args = parser.parse_args()
     results: dict = {}
     for network in args.networks:
-        data = {v: load(args.data, network, v) for v in range(1, args.sets + 1)}
+        cases = {v: case(args.data, network, v) for v in range(1, args.sets + 1)}
+        data = {v: (one.train, one.test) for v, one in cases.items()}
         for name, test in VARIANTS.items():
             if args.only and not any(word in name for word in args.only):
                 continue

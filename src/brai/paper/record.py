@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -36,18 +37,20 @@ def _processor() -> str:
     return platform.machine()
 
 
-def command(experiment: str) -> str:
-    """The command as it was given, with the folder of data left to the reader."""
-    words = ["brai", "paper", *sys.argv[sys.argv.index(experiment) :]] if experiment in sys.argv else []
+def command() -> str:
+    """The command as it was given, with folders left to the reader."""
+    program = Path(sys.argv[0])
+    called = ["brai"] if program.name in ("brai", "__main__.py") else ["python", f"benchmarks/{program.name}"]
+    words = [*called, *sys.argv[1:]]
     for at, word in enumerate(words[:-1]):
         if word in ("--data", "-o", "--output"):
             words[at + 1] = {"--data": "DATA"}.get(word, "OUT")
-    return " ".join(words)
+    return shlex.join(words)
 
 
 def document(experiment: str, seed: int, seconds: float, content: Mapping[str, Any]) -> dict[str, Any]:
     """A run as it is kept; ``seconds`` is the sum over its cells."""
-    about = {"experiment": experiment, "brai": __version__, "command": command(experiment), "seed": seed}
+    about = {"experiment": experiment, "brai": __version__, "command": command(), "seed": seed}
     return {**about, "machine": machine(), "seconds": round(seconds, 1), **content}
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,8 +37,14 @@ class Case:
     train: Dataset
     test: Dataset
     truth: PDAG
-    ceiling: float  # log probability of the held-out rows under the true network
     origin: Origin
+    source: Callable[[], tuple[Network, Dataset]]  # the true network, and held-out rows as it takes them
+
+    @cached_property
+    def ceiling(self) -> float:
+        """Log probability of the held-out rows under the true network."""
+        network, rows = self.source()
+        return float(network.log_prob(rows).sum())
 
 
 def proper_name(network: str) -> str:
@@ -57,7 +64,7 @@ def case(folder: Path | None, network: str, version: int) -> Case:
     source = network_of(folder, network)
     train = source.sample(TRAIN_ROWS, random_state=version)
     test = source.sample(TEST_ROWS, random_state=_TEST_SEED + version)
-    return Case(train, test, source.pdag, float(source.log_prob(test).sum()), "sampled")
+    return Case(train, test, source.pdag, "sampled", lambda: (source, test))
 
 
 def true_graph(folder: Path, network: str) -> PDAG:
@@ -100,11 +107,13 @@ def _original(folder: Path, network: str, version: int) -> Case:
         return Dataset.from_codes(pool[which], arities=arities, names=meta["columns"])
 
     train, test, truth = rows(arrays["idx_s500"][version - 1]), rows(chosen), true_graph(folder, network)
-    if name == "Alarm":  # its data come from other parameters than those of the published network
-        rest = np.setdiff1d(np.arange(len(pool)), chosen)
-        source, known = Network.fit(truth, rows(rest)), test
-    else:
-        source = network_of(folder, network)
-        known = test.select(source.names)  # without the constant columns of Munin
-        known = Dataset(known.codes, known.names, source.states)  # codes number the states as the network does
-    return Case(train, test, truth, float(source.log_prob(known).sum()), "original")
+
+    def source() -> tuple[Network, Dataset]:
+        if name == "Alarm":  # its data come from other parameters than those of the published network
+            rest = np.setdiff1d(np.arange(len(pool)), chosen)
+            return Network.fit(truth, rows(rest)), test
+        network_ = network_of(folder, network)
+        known = test.select(network_.names)  # without the constant columns of Munin
+        return network_, Dataset(known.codes, known.names, network_.states)  # codes number states as it does
+
+    return Case(train, test, truth, "original", source)
