@@ -18,18 +18,10 @@ import numpy as np
 from brai import BRAI, RAI, CITest, __version__
 from brai.graphs import families_of
 from brai.paper.sources import case
+from brai.paper.table1 import PUBLISHED
 from brai.predictive import log_predictive
 
-PAPER = {
-    "Child": (-68861, -65671),
-    "Insurance": (-71296, -70634),
-    "Mildew": (-288677, -279686),
-    "Alarm": (-52198, -51173.5),
-    "Barley": (-340317, -339057),
-    "Hailfinder": (-291632.5, -289074),
-    "Munin": (-447481, -436309),
-    "Link": (-1857751, -1772132),
-}
+PAPER = {name: (row.columns["RAI"][0], row.columns["B-RAI"][0]) for name, row in PUBLISHED.items()}
 
 VARIANTS = {
     "default: C1 in bits (1.44 C1), df by strata, colliders at 0.05": CITest("cmi-c1"),

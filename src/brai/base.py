@@ -31,6 +31,15 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     ess: float
     _known_posterior: Posterior | None
 
+    def __sklearn_tags__(self) -> Any:
+        """Columns are categories, as numbers or text, none missing; there is no target."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "density_estimator"
+        tags.target_tags.required = False
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
     def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
         """The data as it came, and scores on it with its variables sorted by name."""
         data = Dataset.of(X)
