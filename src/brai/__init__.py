@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
     from brai.independence import Oracle as Oracle
+    from brai.io import load as load
+    from brai.io import save as save
     from brai.learners import MMHC as MMHC
     from brai.learners import Bootstrap as Bootstrap
     from brai.learners import HillClimbing as HillClimbing
@@ -48,7 +50,9 @@ _HOME = {
     "PDAG": "graphs",
     "Posterior": "posterior",
     "RAI": "estimators",
+    "load": "io",
     "load_network": "network",
+    "save": "io",
 }
 
 _MODULES = (
@@ -56,10 +60,14 @@ _MODULES = (
     "consensus",
     "equivalence",
     "exact",
+    "exchange",
     "families",
+    "io",
     "network",
+    "plots",
     "posterior",
     "predictive",
+    "report",
     "scores",
     "search",
 )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_STATES = 65_536  # what uint16 codes can tell apart
+MAX_BITS = 2000  # of an integer: Python may refuse to spell larger ones (it does from 4300 digits on)
 IDENTIFIER_ROWS = 20  # a column of more rows than this, all different and undeclared, is an identifier
 UNDECLARED = "add it to states= or drop those rows"  # what to do about a value that is none of the states
 
@@ -35,6 +36,25 @@ class Factor:
     inverse: NDArray[np.int64]
     declared: Sequence[Any] | None = None  # the states that the type of the column declares
     text: Sequence[str] | None = None  # from a text file: the cells behind `values`
+
+
+class _Shown(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return the digits, or the size where Python refuses to make so many."""
+        return super().repr_int(x, level) if x.bit_length() <= MAX_BITS else f"an integer of {x.bit_length()} bits"
+
+
+_SHOWN = _Shown()
+
+
+def shown(value: Any) -> str:
+    """Return how a value looks in a message: its repr in one line, the middle left out if it is long."""
+    text = _SHOWN.repr(value)
+    return " ".join(text.split()) if "\n" in text else text
 
 
 def count(n: int, noun: str) -> str:
@@ -60,22 +80,34 @@ def columns_of(X: Any) -> Columns:
 def _frame_columns(X: Any) -> Columns:
     try:
         frame = nw.from_native(X, allow_series=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{' '.join(str(error).split())}: rename or drop the repeated columns") from None
+    except nw.exceptions.DuplicateError:
+        names = X.column_names if hasattr(X, "column_names") else X.columns
+        raise _repeated(*Counter(names).most_common(1)[0]) from None
     except TypeError:
         raise TypeError(
             f"cannot read data from {type(X).__name__}: give a pandas, polars or pyarrow table, a 2-D array, "
             "a dict of columns, a list of rows or a file path"
         ) from None
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
+        frame = _collected(frame)
     if isinstance(frame, nw.Series):
         raise DataError("the data is 1-D (one series): give rows × columns, such as series.to_frame()")
     return list(check_unique(frame.columns)), list(frame.iter_columns())
 
 
+def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    try:
+        return frame.collect()
+    except Exception as error:  # the query is the caller's, and may run anything
+        reason = str(error).strip().split("\n")[0]
+        raise DataError(f"the lazy frame cannot be collected ({reason}): mend its query") from error
+
+
 def matrix(X: NDArray[Any]) -> NDArray[Any]:
     """Return X if it is rows × columns; masked cells become None."""
+    if X.dtype.names:
+        fields = shown(list(X.dtype.names))
+        raise DataError(f"the data is an array with the fields {fields}: give pandas.DataFrame(X), or columns")
     if X.ndim != 2:
         raise DataError(f"the data is {X.ndim}-D: give rows × columns, such as X.reshape(-1, 1) for one column")
     if isinstance(X, np.ma.MaskedArray):
@@ -89,8 +121,8 @@ def _row_columns(rows: Sequence[Any]) -> Columns:
     if not rows:
         raise DataError("the data has no rows: give at least one")
     for number, row in enumerate(rows, 1):
-        if not isinstance(row, list | tuple | np.ndarray):
-            raise DataError(f"row {number} is {row!r}, so the data is 1-D: give a list of cells for each row")
+        if not isinstance(row, list | tuple | np.ndarray) or getattr(row, "ndim", 1) == 0:
+            raise DataError(f"row {number} is {shown(row)}, so the data is 1-D: give a list of cells for each row")
         if len(row) != len(rows[0]):
             cells = count(len(row), "cell")
             raise DataError(f"row {number} has {cells} where row 1 has {len(rows[0])}: complete it or drop it")
@@ -104,12 +136,14 @@ def default_names(n: int) -> list[str]:
 
 def check_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Return the names as a tuple of distinct, non-empty str; integers are spelled out."""
+    if not isinstance(names, Iterable):
+        raise DataError(f"the names are {shown(names)}: give a list with the name of each column")
     out = tuple(str(n) if isinstance(n, int | np.integer) else n for n in names)
     if not out:
         raise DataError("the data has no columns: give at least one")
     for number, name in enumerate(out, 1):
         if not isinstance(name, str):
-            raise DataError(f"the name of column {number} is {name!r}, not text: rename it to a str")
+            raise DataError(f"the name of column {number} is {shown(name)}, not text: rename it to a str")
         if not name.strip():
             raise DataError(f"column {number} has an empty name ({name!r}): name it, or drop it (row numbers?)")
     return check_unique(out)
@@ -119,8 +153,12 @@ def check_unique(names: Sequence[Any]) -> tuple[Any, ...]:
     """Return the names as a tuple if no two are equal."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise DataError(f"{times} columns are named {name!r}: rename or drop the repeated columns")
+            raise _repeated(name, times)
     return tuple(names)
+
+
+def _repeated(name: Any, times: int) -> DataError:
+    return DataError(f"{times} columns are named {shown(name)}: rename or drop the repeated columns")
 
 
 # ---- one column → Factor ----
@@ -135,12 +173,12 @@ def factor(name: str, column: Any) -> Factor:
             column = nw.from_native(column, series_only=True)
         except TypeError:
             kind = type(column).__name__
-            raise DataError(f"column {name!r} is of type {kind}: give a list, an array or a series") from None
+            raise DataError(f"column {shown(name)} is of type {kind}: give a list, an array or a series") from None
     if isinstance(column, nw.Series):
         return _series_factor(name, column)
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
-            raise DataError(f"column {name!r} is {column.ndim}-D: give one value per row")
+            raise DataError(f"column {shown(name)} is {column.ndim}-D: give one value per row")
         if isinstance(column, np.ma.MaskedArray):
             column = matrix(column[:, None])[:, 0]
         return _array_factor(name, column)
@@ -149,15 +187,13 @@ def factor(name: str, column: Any) -> Factor:
 
 def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
     declared: Sequence[Any] | None = None
-    native = series.to_native()
     if series.dtype in (nw.Categorical, nw.Enum):
-        if series.implementation.is_pandas_like():
-            declared = native.cat.categories.tolist()
-        elif series.implementation.is_pyarrow():  # decoded here: its to_numpy() can lose a null
-            declared = _arrow_categories(native)
-            series = nw.from_native(native.cast(native.type.value_type), series_only=True)
-        elif isinstance(series.dtype, nw.Enum):
+        if not series.implementation.is_polars():
+            return _category_factor(series)
+        if isinstance(series.dtype, nw.Enum):
             declared = series.dtype.categories
+    elif series.dtype in (nw.Int128, nw.UInt128):  # numpy has none
+        return _object_factor(name, series.to_list())
     elif series.dtype.is_temporal() or series.dtype.is_nested() or series.dtype.is_decimal():
         raise _wrong_type(name, series.dtype)
     array, null = series.to_numpy(), series.is_null().to_numpy().astype(bool)
@@ -168,9 +204,17 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
     return Factor(found.values, found.inverse, declared)
 
 
-def _arrow_categories(native: Any) -> list[Any]:
-    chunks = native.unify_dictionaries().chunks
-    return [label for label in chunks[0].dictionary.to_pylist() if label is not None] if chunks else []
+def _category_factor(series: nw.Series[Any]) -> Factor:
+    """The categories of pandas or arrow, of any type; a missing value is None."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like() and hasattr(native, "cat"):
+        labels, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
+    else:  # arrow, or arrow inside pandas
+        array: Any = series.to_arrow()
+        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+        labels, codes = array.dictionary.to_pylist(), array.indices.cast("int64").fill_null(-1).to_numpy()
+    inverse = np.where(codes < 0, len(labels), codes).astype(np.int64)
+    return Factor([*labels, None], inverse, [label for label in labels if label is not None])
 
 
 def _array_factor(name: str, array: NDArray[Any]) -> Factor:
@@ -203,7 +247,7 @@ def _is_hashable(value: Any) -> bool:
 
 def _wrong_type(name: str, kind: Any) -> DataError:
     return DataError(
-        f"column {name!r} is of type {kind}, which has no states: convert it to text, integers or a category"
+        f"column {shown(name)} is of type {kind}, which has no states: convert it to text, integers or a category"
     )
 
 
@@ -234,8 +278,8 @@ def encode(
         if found is None:
             row = int((column.inverse == i).argmax()) + 1
             raise DataError(
-                f"column {name!r} holds {value!r} in row {row}, which is not among its states "
-                f"{reprlib.repr(list(states))}: {cure}"
+                f"column {shown(name)} holds {shown(value)} in row {row}, which is not among its states "
+                f"{shown(list(states))}: {cure}"
             )
         lookup[i] = found
     return labels, lookup[column.inverse]
@@ -247,7 +291,7 @@ def _check_missing(name: str, column: Factor, seen: list[int], times: NDArray[np
         first = int(np.flatnonzero(np.isin(column.inverse, missing))[0]) + 1
         number = count(int(times[missing].sum()), "missing value")
         raise DataError(
-            f"column {name!r} has {number}, the first in row {first}: "
+            f"column {shown(name)} has {number}, the first in row {first}: "
             "drop the rows, impute, or give missing its own label"
         )
 
@@ -265,7 +309,7 @@ def as_label(value: Any, labels: Collection[Any]) -> Any:
 
     A value that stands for none of the labels, or is missing, is returned as it is.
     """
-    if value in labels or _is_missing(value):
+    if value in labels or _is_missing(value) or _is_huge(value):
         return value
     spelled = {str(label): label for label in labels}
     return next((spelled[text] for text in (str(value), str(_whole(value))) if text in spelled), value)
@@ -285,38 +329,45 @@ def _sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]
             raise _wrong_type(name, type(value).__name__)
         examples.setdefault(kind, value)
     if len(examples) > 1:
-        one, other, *_ = examples.values()
+        one, other, *_ = map(shown, examples.values())
         raise DataError(
-            f"column {name!r} mixes types, such as {one!r} and {other!r}: convert all its values to one type"
+            f"column {shown(name)} mixes types, such as {one} and {other}: convert all its values to one type"
         )
     fraction = next((v for v in values if isinstance(v, float)), None)
     if fraction is not None:
         raise DataError(
-            f"column {name!r} holds {fraction!r}, which is not an integer: discretise the column "
+            f"column {shown(name)} holds {fraction!r}, which is not an integer: discretise the column "
             "(pandas.cut, say) or list its values in states="
         )
     labels = tuple(sorted(set(values)))
     if len(labels) == n_rows > IDENTIFIER_ROWS:
         raise DataError(
-            f"column {name!r} has {n_rows} different values in {n_rows} rows, such as {labels[0]!r}, as an "
-            "identifier has: drop it, or declare its states="
+            f"column {shown(name)} has {n_rows} different values in {n_rows} rows, such as {shown(labels[0])}, as "
+            "an identifier has: drop it, or declare its states="
         )
     return check_labels(name, labels)
 
 
 def check_labels(name: str, labels: Sequence[Any]) -> tuple[Any, ...]:
     """Return the labels as a tuple of distinct plain objects."""
-    if isinstance(labels, str | set | frozenset | Mapping) or not hasattr(labels, "__len__"):
-        raise DataError(f"the states of column {name!r} are {labels!r}: give a list of labels, in code order")
-    if len(labels) > MAX_STATES:
-        raise DataError(f"column {name!r} has {len(labels)} states, more than {MAX_STATES}: merge some or drop it")
-    plain = tuple(_label(label) for label in labels)
+    sized = not isinstance(labels, str | bytes | set | frozenset | Mapping | type) and hasattr(labels, "__len__")
+    if not sized or (isinstance(labels, np.ndarray) and labels.ndim == 0):
+        given = shown(labels)
+        raise DataError(f"the states of column {shown(name)} are {given}: give a list of labels, in code order")
+    check_arity(name, len(labels))
+    plain = tuple(_label(name, label) for label in labels)
     for label, times in Counter(plain).items():
         if _is_missing(label):
-            raise DataError(f"the states of column {name!r} hold {label!r}: give missing its own label")
+            raise DataError(f"the states of column {shown(name)} hold {label!r}: give missing its own label")
         if times > 1:
-            raise DataError(f"the states of column {name!r} hold {label!r} {times} times: list it once")
+            raise DataError(f"the states of column {shown(name)} hold {shown(label)} {times} times: list it once")
     return plain
+
+
+def check_arity(name: str, arity: int) -> None:
+    """Refuse more states than codes can tell apart."""
+    if arity > MAX_STATES:
+        raise DataError(f"column {shown(name)} has {arity} states, more than {MAX_STATES}: merge some or drop it")
 
 
 def _is_missing(value: Any) -> bool:
@@ -329,6 +380,17 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _label(value: Any) -> Any:
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and value.bit_length() > MAX_BITS
+
+
+def _label(name: str, value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
-    return value if isinstance(value, str | int | float) or _is_missing(value) else str(value)
+    if _is_huge(value) or not _is_hashable(value):
+        raise DataError(f"the states of column {shown(name)} hold {shown(value)}: give text or numbers as labels")
+    for kind in (bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)  # a plain one, not the member of an enum
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value if _is_missing(value) else str(value)

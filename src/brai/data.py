@@ -23,7 +23,6 @@ Dataset(3 rows, 2 variables, 2–3 states)
 from __future__ import annotations
 
 import os
-import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +37,7 @@ from brai._columns import (
     Columns,
     DataError,
     Factor,
+    check_arity,
     check_labels,
     check_names,
     columns_of,
@@ -47,6 +47,7 @@ from brai._columns import (
     factor,
     matrix,
     respelled,
+    shown,
 )
 
 __all__ = ["DataError", "Dataset"]
@@ -123,7 +124,7 @@ class Dataset:
             if len(columns) != len(like.names):
                 raise DataError(
                     f"the data has {count(len(columns), 'column')} without names for the {len(like.names)} "
-                    f"variables {reprlib.repr(list(like.names))}: give one each in this order, or name the columns"
+                    f"variables {shown(list(like.names))}: give one each in this order, or name the columns"
                 )
         else:
             columns = _matched(check_names(own), columns, like.names)
@@ -149,7 +150,7 @@ class Dataset:
         Columns in `drop` are left out, whatever they hold.
         """
         names, columns = _file_columns(path, delimiter)
-        _check_known(out := set(drop), names)
+        _check_known(out := {drop} if isinstance(drop, str) else set(drop), names)
         kept = [i for i, name in enumerate(names) if name not in out]
         return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, None)
 
@@ -167,13 +168,19 @@ class Dataset:
         The labels of a column come from `states` (by name, or one sequence per column), else they are
         0..arity-1; its arity comes from `arities`, else it is the largest code + 1.
         """
-        table = matrix(np.asanyarray(codes))
+        try:
+            table = np.asanyarray(codes)
+        except ValueError:
+            raise DataError("the rows of codes differ in length: give rows × columns") from None
+        table = matrix(table)
         if table.dtype.kind not in "iu":
             raise DataError(f"codes are of type {table.dtype}, not integers: use Dataset.of for other values")
         names = check_names(default_names(table.shape[1]) if names is None else names)
-        sizes = (table.max(axis=0, initial=0).astype(np.int64) + 1).tolist() if arities is None else arities
+        sizes = _sizes(table) if arities is None else arities
         each = names if states is None or isinstance(states, Mapping) else states
         for what, things in (("names", names), ("arities", sizes), ("lists of states", each)):
+            if not hasattr(things, "__len__"):
+                raise DataError(f"the {what} are {shown(things)}: give one per column")
             if len(things) != table.shape[1]:
                 raise DataError(f"{len(things)} {what} for {table.shape[1]} columns: give one per column")
         if states is not None and not isinstance(states, Mapping):
@@ -181,9 +188,14 @@ class Dataset:
         declared = _declared(names, states)
         labels = []
         for name, size in zip(names, sizes, strict=True):
+            if not isinstance(size, int | np.integer) or size < 1:
+                raise DataError(f"column {shown(name)} has arity {shown(size)}: give a whole number from 1 on")
+            check_arity(name, int(size))
             labels.append(check_labels(name, declared.get(name, range(size))))
             if arities is not None and size != len(labels[-1]):
-                raise DataError(f"column {name!r} has arity {size} but {len(labels[-1])} states: make them agree")
+                raise DataError(
+                    f"column {shown(name)} has arity {size} but {len(labels[-1])} states: make them agree"
+                )
         return cls(table.T, names, tuple(labels))
 
     @classmethod
@@ -201,8 +213,8 @@ class Dataset:
             found = factor(name, column)
             if codes and found.inverse.size != codes[0].size:
                 raise DataError(
-                    f"column {name!r} has {count(found.inverse.size, 'row')} where column {names[0]!r} has "
-                    f"{codes[0].size}: give columns of equal length"
+                    f"column {shown(name)} has {count(found.inverse.size, 'row')} where column "
+                    f"{shown(names[0])} has {codes[0].size}: give columns of equal length"
                 )
             own_labels, own_codes = encode(name, found, declared.get(name, found.declared), cure)
             codes.append(own_codes.astype(np.uint16))
@@ -263,18 +275,22 @@ def _columns_of_any(X: Any) -> Columns:
     return _file_columns(X, None) if isinstance(X, str | os.PathLike) else columns_of(X)
 
 
+def _sizes(codes: NDArray[Any]) -> list[int]:
+    return [int(largest) + 1 for largest in codes.max(axis=0, initial=0)]
+
+
 def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
     """Return the columns in the order of the names wanted, which must be all there are."""
     at = {name: i for i, name in enumerate(names)}
     if missing := [name for name in wanted if name not in at]:
         raise DataError(
-            f"the data lacks {reprlib.repr(missing)}, its columns are {reprlib.repr(list(names))}: "
+            f"the data lacks {shown(missing)}, its columns are {shown(list(names))}: "
             "give a column of that name for each variable"
         )
     if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
         raise DataError(
-            f"the data has the extra columns {reprlib.repr(extra)}, the variables are "
-            f"{reprlib.repr(list(wanted))}: drop all others"
+            f"the data has the extra columns {shown(extra)}, the variables are "
+            f"{shown(list(wanted))}: drop all others"
         )
     return [columns[at[name]] for name in wanted]
 
@@ -290,6 +306,8 @@ def _own_columns(data: Dataset) -> Columns:
 def _file_columns(path: str | os.PathLike[str], delimiter: str | None) -> Columns:
     from brai._read import read_columns
 
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise DataError(f"the path is {shown(path)}: give the path of a file")
     return read_columns(Path(path), delimiter)
 
 
@@ -308,7 +326,7 @@ def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[An
 def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise DataError(f"there is no column {name!r}: choose among {reprlib.repr(list(names))}")
+            raise DataError(f"there is no column {shown(name)}: choose among {shown(list(names))}")
 
 
 def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Sequence[Any]]) -> None:
@@ -316,6 +334,6 @@ def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Seq
     for name, labels, low, high in zip(names, states, lows, highs, strict=True):
         if low < 0 or high >= len(labels):
             raise DataError(
-                f"column {name!r} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
+                f"column {shown(name)} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
                 "count codes from 0, and let arities= or states= cover them all"
             )

@@ -53,7 +53,7 @@ _CURES = {
     "k_best": "ask for fewer, set max_parents, leave variables out",
     "order": "set max_parents, leave variables out",
     "dags": "use prior='order', draw DAGs (brai.comparators.dp_mcmc), leave variables out",
-    "layers": "use prior='order', draw DAGs (brai.comparators.dp_mcmc), leave variables out",
+    "layers": "draw DAGs by a chain (BRAI.chains, brai.comparators.dp_mcmc), leave variables out",
     "table": "set max_parents, leave variables out",
 }
 

@@ -34,7 +34,10 @@ def run(
 def results_as_they_come(
     function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None = 1
 ) -> Iterator[Result]:
-    """Results of function(*task) as soon as each is there; in processes, for tasks that are not compiled code."""
-    yield from Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator_unordered")(
+    """Results of function(*task) as soon as each is there; in processes, for tasks that are not compiled code.
+
+    Tasks are handed out one by one: in a batch, a finished one would wait for the others.
+    """
+    yield from Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1)(
         delayed(function)(*task) for task in tasks
     )

@@ -36,31 +36,38 @@ class Journal:
     def __init__(self, path: Path, header: Mapping[str, Any]):
         self.path, self.header = path, dict(header)
         self.done: dict[Key, Result] = {}
-        lines = self._lines()
-        if not lines:
+        content = path.read_bytes() if path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        if not whole:
+            if not _line(self.header).startswith(content):
+                raise self._foreign()
             path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"")
             self._append(self.header)
             return
-        before = lines[0]
+        before, *cells = self._parsed(whole)
         if before != self.header:
             differs = [k for k in {**before, **self.header} if before.get(k) != self.header.get(k)]
             said = ", ".join(f"{k} {before.get(k)!r} (now {self.header.get(k)!r})" for k in differs)
             raise ValueError(f"{path} is of a run with {said}: give another folder with -o, or delete it")
-        self.done = {tuple(line["key"]): line["result"] for line in lines[1:]}
-
-    def _lines(self) -> list[Any]:
-        """What is whole in the file; the rest of a line that was being written is cut off."""
-        if not self.path.exists():
-            return []
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
-            with self.path.open("r+b") as file:
+        if len(whole) < len(content):  # the rest of a line that was being written
+            with path.open("r+b") as file:
                 file.truncate(len(whole))
+        self.done = {tuple(line["key"]): line["result"] for line in cells}
+
+    def _parsed(self, whole: bytes) -> list[Any]:
         try:
-            return [json.loads(line) for line in whole.splitlines()]
+            lines = [json.loads(line) for line in whole.splitlines()]
         except ValueError as error:
-            raise ValueError(f"{self.path} is no journal of finished cells: delete it, or give -o") from error
+            raise self._foreign() from error
+        if not all(isinstance(line, dict) for line in lines) or not all(
+            line.keys() == {"key", "result"} for line in lines[1:]
+        ):
+            raise self._foreign()
+        return lines
+
+    def _foreign(self) -> ValueError:
+        return ValueError(f"{self.path} is no journal of finished cells: delete it, or give another -o")
 
     def add(self, key: Key, result: Result) -> None:
         """Keep a finished cell, on disk too."""
@@ -69,9 +76,13 @@ class Journal:
 
     def _append(self, content: Mapping[str, Any]) -> None:
         with self.path.open("ab") as file:
-            file.write(json.dumps(content, allow_nan=False).encode() + b"\n")
+            file.write(_line(content))
             file.flush()
             os.fsync(file.fileno())
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
 
 
 def run(

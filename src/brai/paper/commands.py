@@ -111,14 +111,27 @@ def table1(
     from brai.paper import table1 as experiment
 
     chosen = list(experiment.COLUMNS) if columns is None else _names(columns, experiment.COLUMNS)
-    every = sources.NETWORKS if networks is None else networks.split(",")
+    every = sources.NETWORKS if networks is None else _split(networks)
     made = experiment.cells(data, every, sets, chosen, bootstraps=bootstraps, seed=options["seed"])
+    if columns is not None and "GES" in chosen:
+        without = [name for name in every if not experiment.may_end(sources.proper_name(name))]
+        if without:
+            click.echo(
+                f"brai: no GES on {', '.join(without)}: too large, or causal-learn is not installed", err=True
+            )
+    if not made:
+        raise click.UsageError("nothing is left to be computed: choose other --columns or --networks")
     _run("table1", experiment, made, **options)
+
+
+def _split(given: str) -> list[str]:
+    """Names with commas between, each once."""
+    return list(dict.fromkeys(name.strip().lower() for name in given.split(",") if name.strip()))
 
 
 def _names(given: str, known: Any) -> list[str]:
     lower = {name.lower(): name for name in known}
-    names = [name.strip().lower() for name in given.split(",")]
+    names = _split(given)
     for name in names:
         if name not in lower:
             raise click.UsageError(f"no learner {name!r}: choose from {', '.join(known)}")
@@ -149,6 +162,6 @@ def figure4(networks: str | None, sets: int, small: bool, data: Path | None, **o
     _check_installed()
     from brai.paper import figure4 as experiment
 
-    every = experiment.NETWORKS if networks is None else networks.split(",")
+    every = experiment.NETWORKS if networks is None else _split(networks)
     made = experiment.cells(data, every, sets, small=small, seed=options["seed"])
     _run("figure4", experiment, made, **options)

@@ -167,7 +167,7 @@ def _points(rows: Sequence[Result], curve: str, at: Sequence[int]) -> Iterator[R
             within = sum(row[curve]["squares"][i] for row in own) + float((weights * (values - mean) ** 2).sum())
             total = int(weights.sum())
             means.append(mean)
-            errors.append(within / max(1, total - 1) / total)
+            errors.append(within / (total - 1) / total if total > 1 else math.nan)
             tests.append(float(np.average([row[curve]["ci_tests"][i] for row in own], weights=weights)))
             trials += total
         yield {
@@ -177,7 +177,7 @@ def _points(rows: Sequence[Result], curve: str, at: Sequence[int]) -> Iterator[R
             "trials": trials,
             "ci_tests": float(np.mean(tests)),
             "predictive": float(np.mean(means)),
-            "se_trials": math.sqrt(sum(errors)) / len(sets),
+            "se_trials": None if math.isnan(sum(errors)) else math.sqrt(sum(errors)) / len(sets),
             "se_sets": float(np.std(means, ddof=1) / math.sqrt(len(sets))) if sets[1:] else None,
         }
 
@@ -198,7 +198,8 @@ def as_text(lines: Sequence[Result]) -> str:
         if line["panel"] == "right" and (line["curve"].startswith("B-RAI") or line["at"] in (1, 3, 9, 27)):
             name, _, rule = line["curve"].partition(", ")
             label = f"{name} s = {line['at']}" if name == "B-RAI" else f"best of {line['at']} {name}"
-            figures = f"{line['ci_tests']:.0f} | {line['predictive']:.0f} | {line['se_trials']:.0f}"
+            error = "" if line["se_trials"] is None else f"{line['se_trials']:.0f}"
+            figures = f"{line['ci_tests']:.0f} | {line['predictive']:.0f} | {error}"
             out.append(f"| {label}, {rule} | {figures} |")
     return "\n".join(out) + "\n"
 
@@ -219,7 +220,7 @@ def picture(lines: Sequence[Result], path: Path) -> None:
     for colour, rule in enumerate(RULES):
         for curve, mark in (("B-RAI", "s-"), ("RAI", "o:")):
             own = [line for line in lines if line["panel"] == "right" and line["curve"] == f"{curve}, {rule}"]
-            ys, bars = [line["predictive"] for line in own], [line["se_trials"] for line in own]
+            ys, bars = [line["predictive"] for line in own], [line["se_trials"] or 0.0 for line in own]
             said = "B-RAI, s = 2…5" if curve == "B-RAI" else "best of l = 1…27 RAI"
             at: Any = [line["ci_tests"] for line in own]
             two.errorbar(at, ys, bars, fmt=mark, ms=5, color=f"C{colour}", capsize=2, label=f"{said}, {rule}")

@@ -61,7 +61,7 @@ def cell(folder: Path | None, network: str, version: int, small: bool, seed: int
             }
         areas["BRAI posterior"] = _areas(source.pdag, _of_posterior(model.posterior()))
         areas["exact posterior"] = _areas(source.pdag, _of_all(data, DRAWS // share, seed))
-    return {"areas": areas, "distinct": {method: len(scored[method]) for method in BY_K}}
+    return {"areas": areas, "classes": {method: min(max(KS), len(scored[method])) for method in BY_K}}
 
 
 def _scored_classes(data: Dataset, share: int, seed: int) -> dict[str, list[tuple[PDAG, float]]]:

@@ -15,6 +15,8 @@ from typing import Any
 
 from brai import __version__
 
+_FOLDERS = {"--data": "DATA", "-o": "OUT", "--output": "OUT"}
+
 
 def machine() -> dict[str, Any]:
     """Processor and versions; nothing that names the machine."""
@@ -40,11 +42,16 @@ def _processor() -> str:
 def command() -> str:
     """The command as it was given, with folders left to the reader."""
     program = Path(sys.argv[0])
-    called = ["brai"] if program.name in ("brai", "__main__.py") else ["python", f"benchmarks/{program.name}"]
+    called = ["python", f"benchmarks/{program.name}"] if program.parent.name == "benchmarks" else ["brai"]
     words = [*called, *sys.argv[1:]]
-    for at, word in enumerate(words[:-1]):
-        if word in ("--data", "-o", "--output"):
-            words[at + 1] = {"--data": "DATA"}.get(word, "OUT")
+    for at, word in enumerate(words):
+        option, equals, _ = word.partition("=")
+        if option in _FOLDERS and equals:
+            words[at] = f"{option}={_FOLDERS[option]}"
+        elif option in _FOLDERS and at + 1 < len(words):
+            words[at + 1] = _FOLDERS[option]
+        elif word.startswith("-o"):
+            words[at] = "-oOUT"
     return shlex.join(words)
 
 

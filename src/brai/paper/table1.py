@@ -215,7 +215,7 @@ def cells(
             for column in columns:
                 key: tuple[str, ...] = (network, where, str(version), column)
                 extra: tuple[Any, ...] = ()
-                if column == "GES" and not _may_end(network):
+                if column == "GES" and not may_end(network):
                     continue
                 if column == "BS-MMHC":
                     n = min(bootstraps, BOOTSTRAPS.get(network, bootstraps))
@@ -225,7 +225,8 @@ def cells(
     return found
 
 
-def _may_end(network: str) -> bool:
+def may_end(network: str) -> bool:
+    """Whether GES is installed, and the network small enough for it."""
     known = PUBLISHED.get(network)
     return (known is None or known.nodes <= GES_VARIABLES) and importlib.util.find_spec("causallearn") is not None
 

@@ -1,0 +1,124 @@
+"""``brai learn FILE`` and ``brai demo``: their options; the work is done in `brai.cli.work`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from brai.cli.options import Duration, read_states
+
+
+def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that learning has wherever it is done."""
+    for option in reversed(
+        (
+            click.option(
+                "-s",
+                "s",
+                type=click.IntRange(1, 100),
+                default=3,
+                show_default=True,
+                help="Bootstrap samples at each node.",
+            ),
+            click.option(
+                "--ci-test",
+                default="auto",
+                show_default=True,
+                type=click.Choice(["auto", "cmi-c1", "cmi", "g2", "bayes-factor"]),
+                help="Conditional-independence test.",
+            ),
+            click.option("--score", default="bdeu", show_default=True, type=click.Choice(["bdeu", "bic"])),
+            click.option(
+                "--ess", type=float, default=1.0, show_default=True, help="Equivalent sample size of BDeu."
+            ),
+            click.option(
+                "--max-order", type=click.IntRange(0), default=None, help="Largest condition set of a test."
+            ),
+            click.option(
+                "--paper", is_flag=True, help="The published algorithm: its test, no polish, its way to draw."
+            ),
+            click.option(
+                "-k",
+                "k",
+                type=click.IntRange(1),
+                default=None,
+                help="Make up the posterior from the k best CPDAGs of the tree instead of MCMC.",
+            ),
+            click.option(
+                "--draws",
+                type=click.IntRange(1),
+                default=None,
+                help="Make up the posterior from so many draws of the tree instead.",
+            ),
+            click.option(
+                "--temperature",
+                type=click.FloatRange(0),
+                default=None,
+                help="Of the draws: 0 gives the MAP, inf draws uniformly.  [default: 1]",
+            ),
+            click.option(
+                "--prior",
+                type=click.Choice(["dags", "classes"]),
+                default=None,
+                help="Uniform prior on DAGs (default) or on classes (default for --draws).",
+            ),
+            click.option(
+                "--budget",
+                type=Duration(),
+                default=None,
+                help="Time that learning, and then MCMC, may take: 60s, 5m, 1h.",
+            ),
+            click.option(
+                "-o",
+                "--output",
+                type=click.Path(path_type=Path, file_okay=False),
+                default=None,
+                help="Folder for the model, graph, tables and report.",
+            ),
+            click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
+            click.option("--quiet", is_flag=True, help="No progress bar."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--delimiter", default=None, help="Field separator; guessed if not given.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@click.option(
+    "--states",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help='TOML file with the labels of columns: rain = ["no", "yes"].',
+)
+@_options
+def learn(file: Path, delimiter: str | None, drop: tuple[str, ...], states: Path | None, **options: Any) -> None:
+    """Learn from FILE: CSV, TSV or Parquet, also gzipped.
+
+    With -o FOLDER the model, its graph, tables and a report for the browser are kept there.
+    """
+    from brai.cli.work import learn as work
+    from brai.data import Dataset
+
+    data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=read_states(states))
+    work(data, file.name, **options)
+
+
+@click.command()
+@click.option("--rows", type=click.IntRange(1), default=2000, show_default=True)
+@_options
+def demo(rows: int, **options: Any) -> None:
+    """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
+    from brai.cli.work import learn as work
+    from brai.network import load_network
+
+    network = load_network("asia")
+    if not options["as_json"]:
+        click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
+        click.echo("".join(f"  {line}\n" for line in str(network.pdag.to_cpdag()).splitlines()))
+    work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)

@@ -1,0 +1,128 @@
+"""What ``brai learn`` and ``brai demo`` do: learn, show, keep."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from brai import __version__, exchange, report
+from brai._files import write_text
+from brai.cli.options import writable
+from brai.estimators import BRAI
+from brai.io import save
+from brai.posterior import Posterior
+from brai.progress import status
+from brai.summary import as_text, summary
+
+FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")
+
+
+def learn(
+    data: Any,
+    name: str,
+    *,
+    as_json: bool,
+    quiet: bool,
+    k: int | None,
+    draws: int | None,
+    temperature: float | None,
+    prior: Any,
+    seed: int,
+    paper: bool,
+    s: int,
+    ci_test: str,
+    score: str,
+    output: Path | None,
+    **settings: Any,
+) -> None:
+    """Learn from data, show what was found, and keep it if a folder is given."""
+    if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
+        raise click.UsageError("--paper has its own --ci-test, --score and --ess: leave them out")
+    if draws is None and temperature is not None:
+        raise click.UsageError("--temperature is that of --draws: give their number too")
+    if draws is not None and k is not None:
+        raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
+    if output is not None:
+        writable(output)
+    make = BRAI.paper if paper else BRAI
+    model = make(
+        s=s,
+        ci_test="cmi-c1" if paper else ci_test,
+        family_score=score,
+        random_state=seed,
+        verbose=not quiet and sys.stderr.isatty(),
+        **settings,
+    )
+    stopped = False
+    try:
+        model.fit(data)
+        posterior, source = _posterior(model, k, draws, temperature, prior, seed)
+    except KeyboardInterrupt:
+        if not hasattr(model, "dag_"):
+            raise
+        click.echo("brai: stopped; what the tree holds is kept", err=True)
+        stopped = True
+        posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
+    known = {"brai": __version__, "seed": seed, **summary(model, data.n_rows, posterior, source)}
+    if output is not None:
+        keep(output, model, posterior, known, name)
+    click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known))
+    if output is not None and not as_json:
+        click.echo(f"\n{output}: {', '.join(FILES)}", err=True)
+    if stopped:
+        sys.exit(130)
+
+
+def _posterior(
+    model: BRAI, k: int | None, draws: int | None, temperature: float | None, prior: Any, seed: int
+) -> tuple[Posterior, dict[str, Any]]:
+    """The posterior that was asked for, and what it was made from."""
+    if draws is not None:
+        heat = 1.0 if temperature is None else temperature
+        drawing = np.random.SeedSequence([seed, 1])
+        posterior = model.posterior(draws=draws, temperature=heat, prior=prior, random_state=drawing)
+        shown = heat if math.isfinite(heat) else "inf"  # JSON has no infinity
+        return posterior, {"draws": draws, "temperature": shown, "method": model.draw}
+    source: dict[str, Any] = {"k": k or 100}
+    if k is None and model.posterior_from == "mcmc":
+        chains = model.chains()
+        n_chains, n_draws = chains.log_scores.shape
+        r_hat = chains.r_hat()
+        source = {"chains": n_chains, "draws_each": n_draws, "ess": chains.ess()}
+        source["r_hat"] = r_hat if math.isfinite(r_hat) else None  # JSON has no infinity
+        source["max_disagreement"] = chains.disagreement()[0]
+    with status(bool(model.verbose), "weighing graphs"):
+        return model.posterior(k, prior=prior), source
+
+
+def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any], name: str) -> None:
+    """Write FILES; each is whole or not there."""
+    with status(bool(model.verbose), f"writing to {folder}"):
+        save(model, folder / "model.brai")
+        write_text(folder / "summary.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
+        write_text(folder / "edges.csv", _table(found["posterior"]["edges"]))
+        write_text(folder / "graph.json", exchange.to_json(model.cpdag_))
+        write_text(folder / "graph.dot", model.cpdag_.to_dot())
+        write_text(folder / "network.bif", model.network().to_bif())
+        report.write(model, folder / "report.html", data_name=name, command=_command(), posterior=posterior)
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("from", "to", "strength", "direction"), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _command() -> str:
+    return shlex.join(["brai", *sys.argv[1:]])

@@ -1,0 +1,218 @@
+"""``brai learn -o`` and the commands that ask what it kept."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import brai
+from brai.cli import cli
+from brai.cli.work import FILES
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(cli, list(map(str, arguments)))
+
+
+def write_csv(path: Path, data: brai.Dataset) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(data.names)
+        writer.writerows([data.states[v][c] for v, c in enumerate(row)] for row in data.codes.T)
+    return path
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("cli")
+    table = write_csv(base / "quake.csv", brai.load_network("earthquake").sample(600, random_state=0))
+    result = run("learn", table, "-o", base / "out", "--quiet", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == json.loads((base / "out" / "summary.json").read_text())
+    return base / "out"
+
+
+def test_learn_keeps_files_that_agree(learned):
+    assert sorted(path.name for path in learned.iterdir()) == sorted(FILES)
+    model = brai.load(learned / "model.brai")
+    found = json.loads((learned / "summary.json").read_text())
+    assert model.log_score_ == found["map"]["log_score"]
+    assert brai.Network.read_bif(learned / "network.bif").pdag == model.dag_
+    with (learned / "edges.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    edges = model.edge_probabilities()
+    names = list(model.feature_names_in_)
+    for row in rows:
+        i, j = names.index(row["from"]), names.index(row["to"])
+        assert float(row["strength"]) == pytest.approx(edges[i, j] + edges[j, i], abs=1e-12)
+    assert "<html" in (learned / "report.html").read_text()
+
+
+def test_query(learned):
+    model = brai.load(learned / "model.brai")
+    names, edges = list(model.feature_names_in_), model.edge_probabilities()
+    i, j = names.index("Alarm"), names.index("JohnCalls")
+    found = json.loads(run("query", learned, "edge", "Alarm", "JohnCalls", "--json").stdout)
+    assert found["Alarm → JohnCalls"] == edges[i, j]
+    assert found["adjacent"] == edges[i, j] + edges[j, i]
+    found = json.loads(run("query", learned, "path", "Alarm", "JohnCalls", "--json").stdout)
+    assert found["Alarm ⇝ JohnCalls"] == model.path_probabilities()[i, j]
+    found = json.loads(run("query", learned, "blanket", "Alarm", "--json").stdout)
+    assert found["JohnCalls"] == model.markov_blanket_probabilities()[i, j]
+    found = json.loads(run("query", learned, "effect", "Alarm", "JohnCalls", "--json").stdout)
+    assert found["effect"] == model.causal_effect("Alarm", "JohnCalls").effect
+    network = model.network()
+    given = json.loads(run("query", learned, "marginal", "JohnCalls", "Alarm=True", "--json").stdout)
+    np.testing.assert_array_equal(list(given.values()), network.marginal("JohnCalls", given={"Alarm": "True"}))
+    done = json.loads(run("query", learned, "do", "Alarm", "JohnCalls=True", "--json").stdout)
+    np.testing.assert_array_equal(list(done.values()), network.marginal("Alarm", do={"JohnCalls": "True"}))
+    assert "Alarm → JohnCalls" in run("query", learned, "edge", "Alarm", "JohnCalls").stdout
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        (["edge", "Alarm"], "edge takes 2 names, not 1"),
+        (["edge", "Alarm", "rain"], "no variable 'rain': choose from"),
+        (["sing"], "unknown question 'sing': ask edge"),
+        (["marginal", "Alarm", "JohnCalls"], "'JohnCalls' is no setting: write NAME=STATE"),
+        (["marginal", "Alarm", "JohnCalls=maybe"], "maybe"),
+    ],
+)
+def test_query_refuses(learned, question, message):
+    result = run("query", learned, *question)
+    assert isinstance(result.exception, ValueError)
+    assert message in str(result.exception)
+
+
+def test_sample(learned):
+    model = brai.load(learned / "model.brai")
+    lines = run("sample", learned, "-n", 5, "--seed", 3).stdout.splitlines()
+    drawn = model.sample(5, 1.0, random_state=3)
+    assert [json.loads(line)["log_score"] for line in lines] == [score for _, score in drawn]
+    rows = list(csv.reader(run("sample", learned, "--rows", "-n", 50).stdout.splitlines()))
+    assert tuple(rows[0]) == model.network().names
+    assert len(rows) == 51
+    again = brai.Dataset.conforming(dict(zip(rows[0], zip(*rows[1:], strict=True), strict=True)), model.network())
+    np.testing.assert_array_equal(again.codes, model.network().sample(50, random_state=0).codes)
+
+
+def test_report_is_written_anew(learned, tmp_path):
+    path = tmp_path / "again.html"
+    result = run("report", learned, "-o", path, "--title", "Quakes")
+    assert result.exit_code == 0, result.output
+    assert "Quakes" in path.read_text()
+
+
+def test_compare(learned, tmp_path):
+    truth = tmp_path / "truth.bif"
+    network = brai.load_network("earthquake")
+    network.write_bif(truth)
+    model = brai.load(learned / "model.brai")
+    found = json.loads(run("compare", learned, truth, "--json").stdout)
+    assert found["shd"] == model.cpdag_.shd(network.pdag.to_cpdag().reorder(model.cpdag_.names))
+    parts = [len(found[key]) for key in ("only_first", "only_second", "directed_otherwise")]
+    assert found["shd"] == sum(parts)
+    assert found["same"] + parts[0] + parts[2] == model.cpdag_.n_edges
+    same = json.loads(run("compare", learned, learned / "graph.json", "--json").stdout)
+    assert (same["shd"], same["same"]) == (0, model.cpdag_.n_edges)
+    other = tmp_path / "other.bif"
+    brai.load_network("cancer").write_bif(other)
+    assert "only one of them has" in str(run("compare", learned, other).exception)
+
+
+def test_a_folder_without_a_model(tmp_path):
+    result = run("query", tmp_path, "edge", "a", "b")
+    assert "no model.brai in" in str(result.exception)
+    assert "brai learn FILE -o" in str(result.exception)
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
+    table = write_csv(tmp_path / "t.csv", brai.load_network("cancer").sample(50, random_state=0))
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr("brai.estimators.BRAI.fit", lambda *_: pytest.fail("worked before it looked"))
+    result = run("learn", table, "-o", tmp_path / "file" / "out")
+    assert isinstance(result.exception, OSError)
+    assert "give another folder with -o" in str(result.exception)
+
+
+def test_states_file(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("rain,wet\n" + "no,no\nyes,yes\n" * 30)
+    states = tmp_path / "states.toml"
+    states.write_text('rain = ["no", "yes", "hail"]\n')
+    result = run("learn", table, "--states", states, "-o", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.output
+    network = brai.Network.read_bif(tmp_path / "out" / "network.bif")
+    assert network.states[network.names.index("rain")] == ("no", "yes", "hail")
+    states.write_text("rain = 3")
+    assert "give a list of labels" in str(run("learn", table, "--states", states).exception)
+    states.write_text("rain = [")
+    assert "is no TOML file" in str(run("learn", table, "--states", states).exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("1h30m", 5400), ("2h", 7200)]
+)
+def test_durations(text, seconds):
+    from brai.cli.options import Duration
+
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "x", "5 m", "0", "-3", "3d"])
+def test_durations_that_are_none(tmp_path, text):
+    result = run("learn", tmp_path / "t.csv", "--budget", text)
+    assert result.exit_code == 2
+    assert "90s, 5m, 1h30m" in result.output
+
+
+def test_ctrl_c_while_chains_run_keeps_the_graph(tmp_path, monkeypatch):
+    table = write_csv(tmp_path / "t.csv", brai.load_network("cancer").sample(200, random_state=0))
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("brai.estimators.BRAI.chains", interrupted)
+    result = run("learn", table, "-o", tmp_path / "out", "--json", "--quiet")
+    assert result.exit_code == 130
+    assert "stopped; what the tree holds is kept" in result.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["posterior"]["k"] == 100
+    assert brai.load(tmp_path / "out" / "model.brai").tree_.n_leaves >= 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path):
+    data = brai.load_network("alarm").sample(5000, random_state=0)
+    table = write_csv(tmp_path / "t.csv", data)
+    command = [
+        sys.executable,
+        "-m",
+        "brai",
+        "learn",
+        str(table),
+        "-o",
+        str(tmp_path / "out"),
+        "--quiet",
+        "-s",
+        "9",
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / "out").is_dir():  # made just before the work starts
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "brai: stopped" in errors
