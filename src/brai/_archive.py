@@ -9,18 +9,17 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import re
-import secrets
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brai._files import replace
 
 FORMAT, VERSION = "brai-model", 1
 META = "meta.json"
@@ -61,29 +60,8 @@ class Content(NamedTuple):
 
 def write(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a file under another name, then give it its own: until then a file of this name stays as it is."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r}: make it first")
     text = json.dumps({**meta, "arrays": list(arrays)}, allow_nan=False, separators=(",", ":")).encode()
     replace(path, lambda file: _pack(file, {META: text, **{f"{k}.npy": _npy(v) for k, v in arrays.items()}}))
-
-
-def replace(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    """Let ``fill`` write a new file beside ``path``, bring it to the disk, and put it in place of the old one."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(part, "xb") as file:
-            fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    with suppress(OSError):  # not every system lets a folder be opened
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _pack(file: BinaryIO, members: Mapping[str, bytes]) -> None:

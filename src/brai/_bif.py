@@ -21,7 +21,6 @@ import gzip
 import itertools
 import math
 import re
-import secrets
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from brai._files import write_bytes
 
 Floats = NDArray[np.float64]
 States = dict[str, tuple[str, ...]]
@@ -86,14 +87,7 @@ def write_text(path: Path, text: str) -> None:
     content = text.encode("utf-8")
     if path.suffix.lower() == ".gz":
         content = gzip.compress(content, mtime=0)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r}: make it first")
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    write_bytes(path, content)
 
 
 def format_bif(content: BifContent) -> str:

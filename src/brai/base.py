@@ -24,6 +24,22 @@ from brai.predictive import averaged_log_predictive, joint_log_predictive, log_p
 from brai.scores import FamilyScores
 
 
+def check_array(X: Any) -> None:
+    """Refuse arrays that hold no categories, in the words of scikit-learn and with the cure."""
+    if hasattr(X, "toarray"):
+        raise ValueError("sparse data is not supported: give X.toarray()")
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fc":
+        return
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: X is of type {X.dtype}, give categories")
+    if X.ndim == 2 and X.shape[1] == 0:
+        raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
+    if X.ndim == 2 and not (finite := np.isfinite(X)).all():
+        row, column = map(int, np.argwhere(~finite)[0])
+        held = "NaN" if np.isnan(X[row, column]) else "inf"
+        raise ValueError(f"X holds {held} (row {row}, column {column}): drop such rows or give them a label")
+
+
 class StructureLearner(BaseEstimator):  # type: ignore[misc]
     """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
 
@@ -42,7 +58,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
         """The data as it came, and scores on it with its variables sorted by name."""
-        data = Dataset.of(X)
+        data = self._taken(X)
         sorted_data = data.select([data.names[i] for i in data.canonical_order()])
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
 
@@ -50,6 +66,21 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
         for name in names:
             check_count(name, getattr(self, name), least, none)
+
+    @staticmethod
+    def _taken(X: Any) -> Dataset:
+        """The data, where arrays are refused in the words that scikit-learn has for them."""
+        check_array(X)
+        return Dataset.of(X)
+
+    def _tested(self, X: Any) -> Dataset:
+        """Rows to be predicted, with the variables and states of the training data."""
+        check_array(X)
+        n = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
+        if n != self.n_features_in_:
+            who, expected = type(self).__name__, self.n_features_in_
+            raise ValueError(f"X has {n} features, but {who} is expecting {expected} features as input")
+        return Dataset.conforming(X, self._train)
 
     def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
         """Fitted attributes from families over the variables sorted by name."""
@@ -60,6 +91,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = data.n_variables
         self.feature_names_in_ = np.array(data.names, dtype=object)
         self._train, self._known_posterior = data, None
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Names of the variables, in the order of all answers."""
+        check_is_fitted(self)
+        return self.feature_names_in_.copy()
 
     # --- answers; see brai.posterior, brai.predictive, brai.consensus, brai.causal ---
 
@@ -108,7 +144,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         X has the variables of the training data, in any order, and no states that it did not declare.
         """
         check_is_fitted(self)
-        test = Dataset.conforming(X, self._train)
+        test = self._tested(X)
         if average:
             return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
         names = sorted(self._train.names)  # so that the order of columns changes no sum
@@ -122,7 +158,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
         """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
         check_is_fitted(self)
-        test = Dataset.conforming(X, self._train)
+        test = self._tested(X)
         return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
 
     def network(self, ess: float | None = None) -> Network:

@@ -198,7 +198,6 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
             raise ValueError("its members are not one or more CPDAGs")
         scores = stored.numbers("members.log_scores", len(cpdags)).tolist()
         model.members_ = list(zip(cpdags, scores, strict=True))
-        model.family_score, model.ess = model.estimator.family_score, model.estimator.ess
     elif kind == "Exact":
         known = "edges" in stored
         model._known_edges = stored.numbers("edges", *(data.n_variables,) * 2) if known else None

@@ -216,7 +216,7 @@ class MMHC(StructureLearner):
 
     def fit(self, X: Any, y: Any = None) -> MMHC:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        data = Dataset.of(X)
+        data = self._taken(X)
         skeleton = neighbourhoods(
             data,
             alpha=self.alpha,
@@ -275,10 +275,19 @@ class Bootstrap(StructureLearner):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def family_score(self) -> str:  # type: ignore[override]
+        """That of the learner."""
+        return str(self.estimator.family_score)
+
+    @property
+    def ess(self) -> float:  # type: ignore[override]
+        """That of the learner."""
+        return float(self.estimator.ess)
+
     def fit(self, X: Any, y: Any = None) -> Bootstrap:
         """Learn from n bootstrap samples of a table; y is ignored."""
         self._check_count("n", least=1)
-        self.family_score, self.ess = self.estimator.family_score, self.estimator.ess
         data, scores = self._scores(X)
         tasks = [(self.estimator, data, seed) for seed in seed_sequence(self.random_state).spawn(self.n)]
         with counted(self.verbose, "bootstrap samples", self.n) as advance:

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from brai import exact
 from brai.base import StructureLearner
 from brai.comparators.dp_mcmc import Chain, sample_dags
-from brai.data import Dataset
 from brai.graphs import families_of
 from brai.posterior import Floats, Posterior, Prior
 from brai.progress import status
@@ -69,7 +68,7 @@ class Exact(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> Exact:
         """Search in a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("k", least=1, none="a number that suits the data")
-        data = Dataset.of(X)
+        data = self._taken(X)
         with status(self.verbose, "best DAG"):
             dag, log_score = exact.map_network(data, **self._limits())
         self._keep(data, families_of(dag.reorder(sorted(data.names))), log_score)
@@ -146,7 +145,7 @@ class DPMCMC(StructureLearner):
 
     def fit(self, X: Any, y: Any = None) -> DPMCMC:
         """Draw from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        data = Dataset.of(X)
+        data = self._taken(X)
         with status(self.verbose, "chain over DAGs"):
             self.chain_: Chain = sample_dags(
                 data,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from brai import __version__
+from brai._files import write_text
 
 _FOLDERS = {"--data": "DATA", "-o": "OUT", "--output": "OUT"}
 
@@ -75,9 +76,7 @@ def check(experiment: str, content: Mapping[str, Any]) -> None:
 def write(path: Path, content: str) -> None:
     """Write a file that is whole or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.part")
-    partial.write_text(content, encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, content)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
