@@ -2,10 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: .venv/.demo
-	$(BIN)/brai demo
+	$(BIN)/brai demo -o demo
+	@echo "Open demo/report.html in a browser."
 
 test: .venv/.test lint
 	$(BIN)/python -m pytest -n 2
@@ -15,6 +16,9 @@ lint: .venv/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/.test
+	$(BIN)/mkdocs build --strict
 
 .venv/.demo: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -27,4 +31,4 @@ lint: .venv/.test
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis
