@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
     from brai.independence import Oracle as Oracle
+    from brai.knowledge import Knowledge as Knowledge
     from brai.learners import MMHC as MMHC
     from brai.learners import Bootstrap as Bootstrap
     from brai.learners import HillClimbing as HillClimbing
@@ -41,6 +42,7 @@ _HOME = {
     "Dataset": "data",
     "Exact": "small",
     "HillClimbing": "learners",
+    "Knowledge": "knowledge",
     "MMHC": "learners",
     "Network": "network",
     "Oracle": "independence",

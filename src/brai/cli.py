@@ -153,12 +153,23 @@ def cli() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--delimiter", default=None, help="Field separator; guessed if not given.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@click.option(
+    "--knowledge",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE.toml",
+    help="What is known: required and forbidden edges [from, to], tiers, roots, leaves.",
+)
 @_options
-def learn(file: Path, delimiter: str | None, drop: tuple[str, ...], **options: Any) -> None:
+def learn(
+    file: Path, delimiter: str | None, drop: tuple[str, ...], knowledge: Path | None, **options: Any
+) -> None:
     """Learn from FILE: CSV, TSV or Parquet, also gzipped."""
     from brai.data import Dataset
+    from brai.knowledge import Knowledge
 
-    _learn(Dataset.from_file(file, delimiter=delimiter, drop=drop), **options)
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
+    _learn(Dataset.from_file(file, delimiter=delimiter, drop=drop), knowledge=known, **options)
 
 
 @cli.command()
