@@ -243,7 +243,8 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
         for a, c, b in PDAG(names, dag.astype(np.int8)).v_structures():
             head[int(a), int(c)] = head[int(b), int(c)] = 1
         adj = dag | dag.T
-        orienting.meek(np.ones(d, np.uint8), adj, head, np.zeros((d, d), np.int32))
+        sep, pool, nodes = np.zeros((d, d), np.int32), np.zeros(1, np.int32), np.arange(d)
+        orienting.meek(np.ones(d, np.uint8), adj, head, sep, pool, nodes, FREE, False)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
 
 

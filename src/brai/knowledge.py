@@ -49,9 +49,20 @@ class Bounds(NamedTuple):
         return cls(~np.eye(d, dtype=bool), np.zeros((d, d), bool))
 
     @property
+    def is_free(self) -> bool:
+        """Whether every edge may be and none must."""
+        return bool(self.allowed.sum() == len(self.allowed) * (len(self.allowed) - 1))
+
+    @property
     def codes(self) -> NDArray[np.uint8]:
         """0 for an edge that may not be, 1 for one that may, 2 for one that must (brai.kernels.counts.MUST)."""
         return np.asarray(self.allowed + self.required.astype(np.uint8))
+
+    @property
+    def before(self) -> NDArray[np.uint8]:
+        """0 where i can be no ancestor of j, 2 where i → j must be, else 1."""
+        may = _closure(self.allowed) & ~_closure(self.required).T
+        return np.asarray(may + self.required.astype(np.uint8))
 
     def obeyed_by(self, adjacency: NDArray[Any]) -> bool:
         """Whether a DAG obeys."""
@@ -164,10 +175,7 @@ class Knowledge:
         allowed &= (tier[:, None] <= tier) | (tier < 0)
         allowed[:, [place[name] for name in self.roots]] = False
         allowed[[place[name] for name in self.leaves]] = False
-        led = required.copy()
-        for k in np.flatnonzero(required.any(axis=0)):
-            led |= led[:, k, None] & led[k]
-        return Bounds(allowed & ~led.T, required)
+        return Bounds(allowed & ~_closure(required).T, required)
 
     def violations(self, dag: PDAG) -> list[str]:
         """The statements that a DAG does not obey, each in words; none if it obeys."""
@@ -234,6 +242,16 @@ def directed(graph: PDAG, bounds: Bounds) -> NDArray[np.int8] | None:
     if not np.array_equal(joined, graph.skeleton()) or (edges.astype(bool) & ~bounds.allowed).any():
         return None
     return edges if edges[bounds.required].all() else None
+
+
+def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a way leads from i to j."""
+    if edges.sum() == len(edges) * (len(edges) - 1):  # all
+        return np.ones_like(edges)
+    found = edges.copy()
+    for k in np.flatnonzero(edges.any(axis=0) & edges.any(axis=1)):
+        found |= found[:, k, None] & found[k]
+    return found
 
 
 def _arrow(a: str, b: str) -> str:

@@ -6,9 +6,9 @@ still undirected can go both ways in a DAG that obeys (a maximally oriented PDAG
 hard in general (Wienöbst, Bannach & Liśkiewicz 2023), so a posterior under knowledge is one over DAGs: a
 `Posterior` whose graphs are DAGs, each a class of its own.
 
-References: Knuth 1975, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29. Meek 1995,
-"Causal inference and causal explanation with background knowledge", UAI. Wienöbst, Bannach & Liśkiewicz 2023,
-"Polynomial-time algorithms for counting and sampling Markov equivalent DAGs with applications", JMLR 24.
+References: Knuth 1975, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29. Meek
+1995, "Causal inference and causal explanation with background knowledge", UAI. Wienöbst, Bannach & Liśkiewicz
+2023, "Polynomial-time algorithms for counting and sampling Markov equivalent DAGs with applications", JMLR 24.
 """
 
 from __future__ import annotations

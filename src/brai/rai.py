@@ -8,9 +8,10 @@ What a group needs of the graph is small: itself and those of X_ex that are pare
 into the group are directed for good, and no edge leads out of the group (autonomy), so nothing outside can
 change what is found inside.
 
-What is known beforehand (`brai.knowledge`) is kept throughout: a pair that may not be joined is not, an edge that
-must be is not tested, and one that may go one way only is directed from the beginning. So it never leads from a
-group to one before it, and the DAG of each leaf, hence of each route, obeys.
+What is known beforehand (`brai.knowledge`) is kept throughout. A pair that may not be joined is not, an edge that
+must be is not tested, and one whose head can be no ancestor of its tail is directed from the beginning. That one
+direction is forbidden says less: while the edge itself is in doubt, either end may be an ancestor of the other by
+another way. So that is looked at last: the DAG of each leaf, hence of each route, obeys.
 """
 
 from __future__ import annotations
@@ -48,20 +49,22 @@ class Group:
     cut: bool = False  # max_tests was reached before all its tests were made
 
     @classmethod
-    def complete(cls, d: int, allowed: NDArray[np.bool_] | None = None) -> Group:
+    def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
         """All variables, all joined as far as edges are allowed: the arguments of the root call.
 
-        An edge that may go one way only is directed. Of a pair that may not be joined the separating set is
-        UNKNOWN and sought only if both may be parents of one variable, and it is not certain beforehand that they are.
+        An edge is directed if one end can be no ancestor of the other. If a pair may not be joined, its separating
+        set is UNKNOWN, and sought, only if both may be parents of one variable and are not certain to be.
         """
-        may = ~np.eye(d, dtype=bool) if allowed is None else allowed
+        allowed, before = ~np.eye(d, dtype=bool), ~np.eye(d, dtype=bool)
+        if bounds is not None:
+            allowed, before = bounds.allowed, bounds.before.astype(bool)
+        joined = allowed | allowed.T
         sep = np.zeros((d, d), np.int32)
-        if apart := np.argwhere(~(may | may.T)).tolist():
-            for i, j in apart:
-                wanted = may[i] & may[j] & (may[:, i] | may[:, j])
-                sep[i, j] = UNKNOWN if wanted.any() else UNSOUGHT
-            np.fill_diagonal(sep, 0)
-        return cls(np.arange(d), np.ones(d, np.uint8), may.astype(np.uint8), sep, 0)
+        for i, j in np.argwhere(~joined).tolist():
+            parents = joined[i] & joined[j] & before[i] & before[j]
+            sep[i, j] = UNKNOWN if (parents & (before[:, i] | before[:, j])).any() else UNSOUGHT
+        np.fill_diagonal(sep, 0)
+        return cls(np.arange(d), np.ones(d, np.uint8), (joined & before).astype(np.uint8), sep, 0)
 
 
 @dataclass
@@ -88,6 +91,7 @@ class Learner:
         bounds: Bounds | None = None,
     ):
         self.bounds = bounds or Bounds.free(data.n_variables)
+        self._codes, self._before = self.bounds.codes, self.bounds.before
         self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
         self.max_tests = NO_LIMIT if max_tests is None else max_tests
@@ -109,12 +113,15 @@ class Learner:
 
     def root(self) -> Group:
         """The group of all variables."""
-        return Group.complete(self.data.n_variables, self.bounds.allowed)
+        return Group.complete(self.data.n_variables, self.bounds)
 
     def is_resolved(self, group: Group, n: int) -> bool:
-        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n."""
+        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n.
+
+        Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
+        """
         most = int(group.adj.sum(axis=0, dtype=np.int64, where=group.endo.astype(bool)).max())
-        return most - 1 < n
+        return most - 1 + bool((group.sep[group.endo == 1] == UNKNOWN).any()) < n
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
@@ -132,11 +139,10 @@ class Learner:
         self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj) + (sep == UNKNOWN).sum()))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
-        codes = self.bounds.codes
         left = max(0, self.max_tests - int(tally.sum()))
-        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left, codes)
+        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left, self._codes)
         tally[n] += tests
-        orient(*common, self._pool, self.ci_test.verifies, tally, codes)
+        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self.bounds.is_free)
         return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
 
     def split_autonomous(self, group: Group) -> list[Group]:
@@ -146,7 +152,7 @@ class Learner:
 
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
         """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
-        dag, repaired = extension(group.endo, group.adj, group.nodes, self.bounds.codes)
+        dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
         members = np.flatnonzero(group.endo).tolist()
         nodes = group.nodes.tolist()
         rows = dag.T.tolist()
