@@ -110,8 +110,9 @@ def meek_fires(
 ) -> bool:
     """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c.
 
-    R1 concludes from there being no v-structure. With knowledge (``strict``) b has to be in the separating set,
-    which makes it an ancestor of a or c: where a pair is kept apart, not all that is usual was tested.
+    R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
+    be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
+    was tested.
     """
     k = len(adj)
     for a in range(k):
@@ -132,6 +133,7 @@ def meek_fires(
                     and not head[e, b]
                     and not head[b, e]
                     and not joined(adj, a, e)
+                    and (not strict or separates(sep, pool, a, e, nodes[b]))
                 ):
                     return True
     return False
