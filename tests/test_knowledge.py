@@ -20,6 +20,7 @@ from brai.cli import cli
 from brai.estimators import ConvergenceWarning
 from brai.families import FamilyTable
 from brai.graphs import families_of
+from brai.kernels.orienting import extension
 from brai.knowledge import Bounds, KnowledgeError
 from brai.mcmc import sample_dags
 from brai.obeying import obeying_dags, posterior_of_classes, restricted
@@ -543,3 +544,23 @@ def test_command_line(tmp_path):
     result = CliRunner().invoke(cli, ["learn", str(table), "--knowledge", str(path)])
     assert isinstance(result.exception, KnowledgeError)
     assert "near ones: 'Burglary'" in str(result.exception)
+
+
+def test_a_leaf_whose_edges_go_the_wrong_way():
+    """Undirected edges are directed, wrong ones turned; one from X_ex is dropped, one that must be never."""
+
+    def dag_of(adj, bounds, endo=(1, 1, 1)):
+        arrays = (np.array(own, np.uint8) for own in (endo, adj))
+        dag, repaired = extension(*arrays, np.arange(3), np.array(bounds, np.uint8))
+        return dag.tolist(), bool(repaired)
+
+    chain = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    free = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert dag_of(chain, [[0, 0, 1], [1, 0, 0], [1, 1, 0]]) == ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], False)
+    wrong = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert dag_of(wrong, free) == (wrong, False)
+    assert dag_of(wrong, [[0, 0, 1], [1, 0, 1], [1, 1, 0]]) == ([[0, 0, 0], [1, 0, 0], [0, 0, 0]], True)
+    assert dag_of(wrong, [[0, 0, 1], [1, 0, 1], [1, 1, 0]], (0, 1, 1)) == ([[0] * 3] * 3, True)
+    cycle = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]  # 0 → 1 → 2 → 0, none to be turned, 1 → 2 a must
+    assert dag_of(cycle, [[0, 1, 0], [0, 0, 2], [1, 0, 0]])[0][1][2] == 1
+    assert sum(map(sum, dag_of(cycle, [[0, 1, 0], [0, 0, 2], [1, 0, 0]])[0])) == 2

@@ -504,7 +504,7 @@ def test_names_of_an_installed_pgmpy(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_unknown_network_says_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"no network 'alarm'.*path of a \.bif.*pip install pgmpy"):
+    with pytest.raises(ValueError, match=r"no network 'child'.*path of a \.bif.*pip install pgmpy"):
         load_network("child")
 
 
