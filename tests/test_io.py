@@ -793,3 +793,24 @@ def test_the_page_names_every_array_and_key(files):
 def test_public_names():
     assert brai.save is model_io.save
     assert brai.load is model_io.load
+
+
+def test_knowledge_is_kept(tmp_path):
+    known = brai.Knowledge(required=[("Smoker", "Cancer")], forbidden=[("Xray", "Cancer")], roots=["Pollution"])
+    data = brai.load_network("cancer").sample(300, random_state=0)
+    model = BRAI(s=2, n_draws=20, random_state=0, knowledge=known).fit(data)
+    brai.save(model, tmp_path / "known.brai")
+    again = brai.load(tmp_path / "known.brai")
+    assert brai.Knowledge.of(again.knowledge) == known
+    assert again.mpdag_ == model.mpdag_
+    assert not known.violations(again.dag_)
+    np.testing.assert_array_equal(
+        again.posterior(k=5).edge_probabilities(), model.posterior(k=5).edge_probabilities()
+    )
+    brai.save(model.posterior(k=5), tmp_path / "posterior.brai")
+    np.testing.assert_array_equal(
+        brai.load(tmp_path / "posterior.brai").edge_probabilities(), model.posterior(k=5).edge_probabilities()
+    )
+    given = BRAI(s=2, random_state=0, knowledge={"required_edges": [("Smoker", "Cancer")]}).fit(data)
+    brai.save(given, tmp_path / "given.brai")
+    assert brai.load(tmp_path / "given.brai").knowledge == brai.Knowledge(required=[("Smoker", "Cancer")])

@@ -20,6 +20,8 @@ from brai.scores import FamilyScores, family_arrays
 from brai.tree import grow
 from conftest import random_dag, random_data
 
+FREE = np.ones((10, 10), np.uint8)  # nothing is known beforehand
+
 
 def table(sample, variables):
     """Occupied cells of a contingency table: configuration → weighted count."""
@@ -129,7 +131,7 @@ def test_more_declared_states_than_rows(rng, rows):
     adj = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]], np.uint8)
     sep, pool, tally = np.zeros((3, 3), np.int32), np.zeros(4, np.int32), np.zeros(4, np.int64)
     endo, nodes = np.ones(3, np.uint8), np.arange(3)
-    head = orienting.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally)
+    head = orienting.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, FREE[:3, :3])
     expected = naive_cmi(sample, 0, 1, (2,)) > counts.ROUNDING
     assert head[0, 2] == head[1, 2] == expected
     assert tally.tolist() == [0, 1, 0, 0]
@@ -214,7 +216,7 @@ def test_extension_is_dor_and_tarsi_where_a_dag_extends_the_graph(rng):
         d = int(rng.integers(1, 8))
         adj = random_pdag(rng, d)
         pdag = PDAG(tuple(map(str, range(d))), adj.astype(np.int8))
-        dag, repaired = orienting.extension(np.ones(d, np.uint8), adj)
+        dag, repaired = orienting.extension(np.ones(d, np.uint8), adj, np.arange(d), FREE)
         result = PDAG(pdag.names, dag.astype(np.int8))
         assert result.is_dag()
         assert np.array_equal(result.skeleton(), pdag.skeleton())
@@ -241,7 +243,8 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
         for a, c, b in PDAG(names, dag.astype(np.int8)).v_structures():
             head[int(a), int(c)] = head[int(b), int(c)] = 1
         adj = dag | dag.T
-        orienting.meek(np.ones(d, np.uint8), adj, head)
+        sep, pool, nodes = np.zeros((d, d), np.int32), np.zeros(1, np.int32), np.arange(d)
+        orienting.meek(np.ones(d, np.uint8), adj, head, sep, pool, nodes, FREE, False)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brai.independence import Oracle as Oracle
     from brai.io import load as load
     from brai.io import save as save
+    from brai.knowledge import Knowledge as Knowledge
     from brai.learners import MMHC as MMHC
     from brai.learners import Bootstrap as Bootstrap
     from brai.learners import HillClimbing as HillClimbing
@@ -43,6 +44,7 @@ _HOME = {
     "Dataset": "data",
     "Exact": "small",
     "HillClimbing": "learners",
+    "Knowledge": "knowledge",
     "MMHC": "learners",
     "Network": "network",
     "Oracle": "independence",

@@ -265,8 +265,8 @@ def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any) -> Poster
     cpdags = graphs_from("cpdags", stored, names)
     probabilities = stored.numbers("probabilities", len(cpdags))
     scores = stored.numbers("log_scores", len(cpdags), nan=True)
-    if not cpdags or len(set(cpdags)) < len(cpdags) or not all(cpdag.is_cpdag() for cpdag in cpdags):
-        raise ValueError("its graphs are not one or more distinct CPDAGs")
+    if not cpdags or len(set(cpdags)) < len(cpdags) or not all(g.is_cpdag() or g.is_dag() for g in cpdags):
+        raise ValueError("its graphs are not one or more distinct CPDAGs, or DAGs")
     falling = bool((np.diff(probabilities) <= 0).all())
     if not (falling and probabilities[-1] >= 0 and abs(probabilities.sum() - 1) < 1e-6):
         raise ValueError("its probabilities do not sum to 1, or do not fall")

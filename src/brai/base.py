@@ -6,7 +6,7 @@ the order of the output.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from brai.causal import Adjustment, Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
 from brai.data import Dataset
 from brai.graphs import PDAG, Family, families_of
+from brai.knowledge import Bounds, Knowledge
 from brai.network import Network
-from brai.posterior import Floats, Posterior
+from brai.obeying import posterior_of_classes, restricted
+from brai.posterior import Floats, Posterior, Prior
 from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
 from brai.scores import FamilyScores
 
@@ -40,12 +42,18 @@ def check_array(X: Any) -> None:
         raise ValueError(f"X holds {held} (row {row}, column {column}): drop such rows or give them a label")
 
 
+def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
+    """The edges between these variables that may be, and those that must."""
+    return Bounds.free(len(names)) if known is None else known.bound(names)
+
+
 class StructureLearner(BaseEstimator):  # type: ignore[misc]
     """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
 
     family_score: str
     ess: float
     _known_posterior: Posterior | None
+    _obeyed: Knowledge | None  # what the graphs found obey
 
     def __sklearn_tags__(self) -> Any:
         """Columns are categories, as numbers or text, none missing; there is no target."""
@@ -61,6 +69,15 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         data = self._taken(X)
         sorted_data = data.select([data.names[i] for i in data.canonical_order()])
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
+
+    def _knowledge(self) -> Knowledge | None:
+        """What is known beforehand, from the argument ``knowledge`` of learners that have it."""
+        known = getattr(self, "knowledge", None)
+        return None if known is None else Knowledge.of(known)
+
+    def _bounds(self, names: tuple[str, ...]) -> Bounds:
+        """The edges between these variables that may be, and those that must; refuses a contradiction."""
+        return bounds_of(self._knowledge(), names)
 
     def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
         """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
@@ -86,7 +103,9 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """Fitted attributes from families over the variables sorted by name."""
         names = tuple(sorted(data.names))
         dag = PDAG.from_parents(names, [own for _, own in sorted(families)]).reorder(data.names)
+        self._obeyed = self._knowledge()
         self.dag_, self.cpdag_ = dag, dag.to_cpdag()
+        self.mpdag_ = self._class(self.cpdag_, dag.names)
         self.log_score_ = log_score
         self.n_features_in_ = data.n_variables
         self.feature_names_in_ = np.array(data.names, dtype=object)
@@ -97,12 +116,23 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.feature_names_in_.copy()
 
+    def _class(self, cpdag: PDAG, names: tuple[str, ...]) -> PDAG:
+        """The CPDAG in this order of names and, with knowledge, as far directed as that directs it."""
+        graph = cpdag.reorder(names)
+        return graph if self._obeyed is None else restricted(graph, self._obeyed)
+
+    def _weighed(self, weigh: Callable[[Prior], Posterior], prior: Prior) -> Posterior:
+        """A posterior over classes with this prior or, with knowledge, over those of their DAGs that obey."""
+        if self._obeyed is None:
+            return weigh(prior)
+        return posterior_of_classes(weigh("classes"), self._obeyed, prior)
+
     # --- answers; see brai.posterior, brai.predictive, brai.consensus, brai.causal ---
 
     def posterior(self) -> Posterior:
-        """The graphs found, with their probabilities: here one CPDAG."""
+        """The graphs found, with their probabilities: here one CPDAG or, with knowledge, its DAGs that obey."""
         check_is_fitted(self)
-        return Posterior.from_scores([(self.cpdag_, self.log_score_)])
+        return self._weighed(lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior), "dags")
 
     def _posterior(self) -> Posterior:
         """The posterior with its default settings, made once."""

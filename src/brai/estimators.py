@@ -21,12 +21,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai._checks import check_count
-from brai.base import StructureLearner
+from brai.base import StructureLearner, bounds_of
 from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, Draw, families_of
 from brai.independence import CITest, Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
+from brai.obeying import posterior_of_dags
 from brai.polish import climbed_draws, polish
 from brai.posterior import Posterior, Prior
 from brai.progress import counted, status, tree_progress
@@ -73,7 +74,15 @@ class _RecursiveLearner(StructureLearner):
         if not isinstance(test, Oracle):
             test = CITest.of(test, bootstrap=isinstance(self, BRAI))
         order, tests = self.max_order, self.max_tests
-        return data, Learner(scores.data, test, max_order=order, max_tests=tests, deadline=deadline), scores
+        learner = Learner(
+            scores.data,
+            test,
+            max_order=order,
+            max_tests=tests,
+            deadline=deadline,
+            bounds=self._bounds(scores.data.names),
+        )
+        return data, learner, scores
 
     def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
         late = learner.tally.late
@@ -99,10 +108,13 @@ class RAI(_RecursiveLearner):
     ess : float, equivalent sample size of that score (a Bayes-factor test has its own, CITest.ess)
     max_order : int, largest condition set, or None
     max_tests : int, CI tests after which no further group is refined (with a warning), or None for no limit
+    knowledge : Knowledge, a mapping with its arguments, pgmpy's ExpertKnowledge, or None. dag_ obeys it always;
+        docs/paper-map.md says how. Of the DAGs of cpdag_ only those of mpdag_ do, and probabilities are over these
 
     Attributes
     ----------
     cpdag_, dag_ : PDAG of the class found, and of one DAG of it
+    mpdag_ : PDAG, cpdag_ with the edges directed that are so in all DAGs that obey the knowledge, if there is any
     log_score_ : float, the score of dag_ on the data
     n_ci_tests_ : array, CI tests made, by order
     n_repaired_, n_truncated_ : int, groups whose graph no DAG extends and that were repaired; that a limit cut off
@@ -117,7 +129,9 @@ class RAI(_RecursiveLearner):
         ess: float = 1.0,
         max_order: int | None = None,
         max_tests: int | None = MAX_TESTS,
+        knowledge: Any = None,
     ):
+        self.knowledge = knowledge
         self.ci_test = ci_test
         self.family_score = family_score
         self.ess = ess
@@ -142,7 +156,7 @@ class BRAI(_RecursiveLearner):
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic"}, the score of the leaves
-    ess, max_order, max_tests : as in RAI
+    ess, max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge
     polish : bool, search on from the tree for the best graph (brai.polish); not with an Oracle
     max_parents : int, parents of a node, at most, in that search and in chains. Where a family of the tree with
         more of them is worth it, its number is the limit, for all nodes
@@ -159,7 +173,7 @@ class BRAI(_RecursiveLearner):
 
     Attributes
     ----------
-    cpdag_, dag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP)
+    cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP)
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
     """
@@ -181,9 +195,11 @@ class BRAI(_RecursiveLearner):
         draw: Method = "exact",
         max_order: int | None = None,
         max_tests: int | None = MAX_TESTS,
+        knowledge: Any = None,
         random_state: Any = None,
         verbose: bool = False,
     ):
+        self.knowledge = knowledge
         self.s = s
         self.ci_test = ci_test
         self.family_score = family_score
@@ -224,7 +240,8 @@ class BRAI(_RecursiveLearner):
         self.polish_trace_ = [("tree", best.log_score)]
         if self.polish and not isinstance(self.ci_test, Oracle):
             with status(self.verbose, "searching on from the tree"):
-                table = FamilyTable(scores, max_parents=self.max_parents)
+                bounds = self._bounds(scores.data.names)._asdict()
+                table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
                 found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0))
             best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, learner, best, tree.n_truncated)
@@ -257,7 +274,8 @@ class BRAI(_RecursiveLearner):
             _, scores = self._scores(self._train)
             names = scores.data.names
             best = families_of(self.dag_.reorder(names))
-            table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK)
+            bounds = bounds_of(self._obeyed, names)._asdict()
+            table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
             table.add(family for leaf in self.tree_.leaves for family in leaf.families)
             table.add(best)
             table.grow(best, SLACK)
@@ -283,14 +301,19 @@ class BRAI(_RecursiveLearner):
         return self._known_chains
 
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
-        """Draw n CPDAGs of the tree with their log scores; ``draw`` says how."""
+        """Draw n CPDAGs of the tree with their log scores; ``draw`` says how.
+
+        With knowledge they are directed as mpdag_ is: all their DAGs obey. The same goes for `k_best` and
+        `distribution`.
+        """
         check_is_fitted(self)
         rng = generator(random_state)
         classes: dict[Draw, PDAG] = {}
         drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
         for one in drawn:
             if one not in classes:
-                classes[one] = self._class(to_dag(one.families, self.tree_.names).to_cpdag())
+                cpdag = to_dag(one.families, self.tree_.names).to_cpdag()
+                classes[one] = self._class(cpdag, self.dag_.names)
         return [(classes[one], one.log_score) for one in drawn]
 
     def k_best(self, k: int) -> list[tuple[PDAG, float]]:
@@ -299,9 +322,9 @@ class BRAI(_RecursiveLearner):
         A better one that polishing found is the first.
         """
         check_is_fitted(self)
-        found = [(self._class(cpdag), score) for cpdag, score in k_best(self.tree_, k)]
-        if all(cpdag != self.cpdag_ for cpdag, _ in found):
-            found = [(self.cpdag_, self.log_score_), *found][:k]
+        found = [(self._class(cpdag, self.dag_.names), score) for cpdag, score in k_best(self.tree_, k)]
+        if all(graph != self.mpdag_ for graph, _ in found):
+            found = [(self.mpdag_, self.log_score_), *found][:k]
         return found
 
     def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
@@ -311,7 +334,7 @@ class BRAI(_RecursiveLearner):
         """
         check_is_fitted(self)
         rows = distribution(self.tree_, temperature, limit)
-        return [(self._class(cpdag), score, probability) for cpdag, score, probability in rows]
+        return [(self._class(cpdag, self.dag_.names), score, share) for cpdag, score, share in rows]
 
     def posterior(
         self,
@@ -328,6 +351,9 @@ class BRAI(_RecursiveLearner):
         default); with ``draws`` so many draws of the tree at a temperature (1), weighed by how often each came.
         ``prior`` is uniform on "dags", or on "classes", the default for draws of the tree: it draws CPDAGs by
         their scores whatever their sizes, and "dags" multiplies by these.
+
+        With knowledge the graphs are DAGs, those drawn by chains or those of the CPDAGs that obey (a sample
+        where a CPDAG has many of them, see brai.obeying), and chains have a uniform prior on DAGs only.
         """
         check_is_fitted(self)
         if draws is not None and k is not None:
@@ -337,19 +363,19 @@ class BRAI(_RecursiveLearner):
         if draws is not None:
             check_count("draws", draws, 1)
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
-            return Posterior.from_draws(drawn, prior or "classes")
+            return self._weighed(lambda own: Posterior.from_draws(drawn, own), prior or "classes")
         if k is None and self.posterior_from == "mcmc":
-            chained = ((self._class(dag), score) for dag, score in self.chains().draws())
+            chained = ((dag.reorder(self.dag_.names), score) for dag, score in self.chains().draws())
+            if self._obeyed is not None:
+                return posterior_of_dags(chained, prior)
             return Posterior.from_draws(chained, prior or "dags", drawn="dags")
-        return Posterior.from_scores(self.k_best(100 if k is None else k), prior or "dags")
+        best = self.k_best(100 if k is None else k)
+        return self._weighed(lambda own: Posterior.from_scores(best, own), prior or "dags")
 
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
         check_is_fitted(self)
         return count_distinct(self.tree_, limit)
-
-    def _class(self, cpdag: PDAG) -> PDAG:
-        return cpdag.reorder(tuple(self.feature_names_in_))
 
 
 def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:

@@ -9,6 +9,9 @@ families found elsewhere, such as those of a tree's leaves (`add`), and around a
 A sum over graphs, as in MCMC, needs more: with ``slack`` the table keeps sets whose score is at most so much below
 that of a subset. What is left out then has at most exp(-slack) of the weight of a set that fits whenever it does.
 
+With ``required`` edges (row to column) every set of a variable holds the parents that it must have, though they
+be more than ``max_parents``.
+
 Candidates are lists for each variable, so any number of variables will do. Costs: about d²·(d - 1)/2 scores for
 pairs up to PAIRS variables, then a number in proportion to d.
 """
@@ -48,6 +51,7 @@ class FamilyTable:
         larger: int = LARGER,
         slack: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
+        required: NDArray[np.bool_] | None = None,
     ):
         if max_parents < 0:
             raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, from 0 on")
@@ -58,6 +62,9 @@ class FamilyTable:
         self._pairs, self._larger = pairs, larger
         d = scores.data.n_variables
         self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
+        self.required = np.zeros((d, d), bool) if required is None else np.array(required, bool)
+        self.allowed |= self.required
+        self._always = [tuple(np.flatnonzero(own).tolist()) for own in self.required.T]
         announce(larger_sets, scores.data.codes.dtype)
         self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
         self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
@@ -65,11 +72,22 @@ class FamilyTable:
         self._sorted: list[Listed] = [[]] * d
         self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
 
+    @property
+    def bounds(self) -> NDArray[np.uint8]:
+        """Edges as kernels take them: 0 for those that may not be, 1 that may, MUST that must."""
+        return np.asarray(self.allowed + self.required.astype(np.uint8))
+
+    def least(self) -> tuple[Family, ...]:
+        """The DAG of the edges that must be."""
+        return tuple(enumerate(self._always))
+
     def __len__(self) -> int:
         """Number of parent sets in all."""
         return sum(map(len, self.sets))
 
     def _listed(self, v: int) -> dict[tuple[int, ...], float]:
+        if self._always[v]:
+            return self._listed_with(v, self._always[v])
         kernel = self.scores.arrays(max(4, self.max_parents + 2))
         candidates = np.flatnonzero(self.allowed[:, v])
         alone, gains = single_gains(*kernel, v, candidates)
@@ -95,6 +113,35 @@ class FamilyTable:
             self._list_larger(
                 v, near[few], np.maximum(own, alone)[few], best[np.ix_(few, few)], float(alone), found
             )
+        return found
+
+    def _listed_with(self, v: int, always: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        """The same for a variable that must have certain parents: they, and others while there is room."""
+        candidates = [c for c in np.flatnonzero(self.allowed[:, v]).tolist() if c not in always]
+        alone = self.scores.families([(v, always)])[0]
+        found = {always: alone}
+        best: dict[tuple[int, ...], float] = {(): alone}
+        near = few = candidates
+        for size in range(1, self.max_parents - len(always) + 1):
+            pool = candidates if size == 1 else near if size == 2 else few
+            more = list(combinations(pool, size))
+            sets = [tuple(sorted((*always, *own))) for own in more]
+            values = self.scores.families([(v, own) for own in sets])
+            gain = dict.fromkeys(pool, -math.inf)
+            for own, parents, value in zip(more, sets, values, strict=True):
+                top = max(best[own[:i] + own[i + 1 :]] for i in range(size))
+                best[own] = max(top, value)
+                if value > top + self._margin:
+                    found[parents] = value
+                for i, c in enumerate(own):
+                    gain[c] = max(gain[c], round(value - best[own[:i] + own[i + 1 :]], 9))
+            if size == 1:
+                first, promise = sorted(pool, key=lambda c: -gain[c])[: self._pairs], gain
+                self.near[v], near = first, sorted(first)
+            if size == 2:
+                few = sorted(sorted(near, key=lambda c: -max(gain[c], promise[c]))[: self._larger])
+        if not self.near[v]:
+            self.near[v] = candidates[: self._pairs]
         return found
 
     def _list_larger(
@@ -146,7 +193,8 @@ class FamilyTable:
         return max(known[own] for own in subsets if own in known)
 
     def _may(self, family: Family) -> bool:
-        return bool(self.allowed[list(family[1]), family[0]].all())
+        v, parents = family
+        return bool(self.allowed[list(parents), v].all()) and set(parents).issuperset(self._always[v])
 
     def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
         """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
@@ -160,7 +208,8 @@ class FamilyTable:
         families = [family for family in families if (family, within) not in self._looked]
         self._looked.update((family, within) for family in families)
         for (v, parents), own in zip(families, self.scores.families(families), strict=True):
-            bases = [parents, *(tuple(p for p in parents if p != out) for out in parents)]
+            fewer = (tuple(p for p in parents if p != out) for out in parents if not self.required[out, v])
+            bases = [parents, *fewer]
             around += [(v, base) for base in bases]
             for base in bases:
                 if len(base) >= self.max_parents:
@@ -171,14 +220,25 @@ class FamilyTable:
                 around += [family for family, score in found if score > least]
         return self.add(around)
 
-    def arrays(self) -> Sets:
-        """The table as `brai.kernels.ordering` takes it, and as `families` reads it back."""
+    def arrays(self, *, any_order: bool = False) -> Sets:
+        """The table as `brai.kernels.ordering` takes it, and as `families` reads it back.
+
+        With ``any_order`` a variable that must have certain parents has the empty set too, for orders in which
+        they come later: with a score so low that an order that obeys is better, however bad it is otherwise.
+        """
         for v, own in enumerate(self.sets):
             if len(own) != len(self._sorted[v]):  # sets are added, never taken out
                 self._sorted[v] = sorted(own.items(), key=lambda item: (-item[1], item[0]))
                 self._packed[v] = _packed(self._sorted[v])
-        scores, sizes, members = (np.concatenate(parts) for parts in zip(*self._packed, strict=True))
-        first = np.cumsum([0, *map(len, self._sorted)], dtype=np.int64)
+        packed = self._packed
+        if any_order and self.required.any():
+            worst = -1.0 - 2 * sum(abs(own[always]) for own, always in zip(self.sets, self._always, strict=True))
+            packed = [
+                (np.append(own[0], worst), np.append(own[1], 0), own[2]) if always else own
+                for own, always in zip(packed, self._always, strict=True)
+            ]
+        scores, sizes, members = (np.concatenate(parts) for parts in zip(*packed, strict=True))
+        first = np.cumsum([0, *(len(own[0]) for own in packed)], dtype=np.int64)
         begin = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         return Sets(first, scores, begin, members, earliest_sets(first, begin, members))
 

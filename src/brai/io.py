@@ -19,6 +19,7 @@ True
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 from collections.abc import Mapping
@@ -46,6 +47,7 @@ from brai._flat import (
 from brai.data import Dataset
 from brai.graphs import PDAG, families_of
 from brai.independence import CITest, Oracle
+from brai.knowledge import Knowledge
 from brai.posterior import Posterior
 from brai.tree import GGT
 
@@ -212,7 +214,8 @@ def _settings_to(model: Any) -> dict[str, Any]:
     settings = {}
     for name, value in model.get_params(deep=False).items():
         try:
-            settings[name] = _encoded(value)
+            known = name == "knowledge" and value is not None
+            settings[name] = _encoded(Knowledge.of(value) if known else value)
         except TypeError as error:
             raise TypeError(f"{name} of {type(model).__name__} cannot be saved: {error}") from None
     return settings
@@ -240,6 +243,8 @@ def _encoded(value: Any) -> Any:
             return {"type": "CITest", **{k: _encoded(v) for k, v in dataclasses.asdict(value).items()}}
         case Oracle():
             return {"type": "Oracle", "dag": _encoded(value.dag), "verifies": bool(value.verifies)}
+        case Knowledge():
+            return {"type": "Knowledge", **json.loads(json.dumps(dataclasses.asdict(value)))}
         case PDAG():
             arcs = np.argwhere(value.adjacency).tolist()
             return {"type": "PDAG", "names": list(value.names), "arcs": arcs}
@@ -281,6 +286,8 @@ def _decoded(value: Any) -> Any:
             ):
                 raise ValueError(f"a seed is made of {entropy!r} and {key!r}, not of whole numbers")
             return np.random.SeedSequence(entropy, spawn_key=tuple(key))
+        case "Knowledge":
+            return Knowledge(**content)
         case "array":
             return np.array(content["rows"], bool)
         case "learner":

@@ -13,6 +13,7 @@ from brai.comparators.mmhc import neighbourhoods
 from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, families_of
+from brai.knowledge import Knowledge
 from brai.parallel import run
 from brai.posterior import Posterior, Prior
 from brai.progress import counted
@@ -34,12 +35,13 @@ class HillClimbing(StructureLearner):
     max_parents : int, or None
     start : PDAG to start from (a DAG), or None for no edges
     allowed : (d, d) bool array in the order of columns, which edges i → j may be added; or None for all
+    knowledge : as in RAI; required edges stay, though they be more than max_parents
     family_score, ess : as in RAI
     random_state : for restarts
 
     Attributes
     ----------
-    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     n_moves_, n_scored_ : int, moves made and families scored
     """
 
@@ -54,10 +56,12 @@ class HillClimbing(StructureLearner):
         max_parents: int | None = None,
         start: PDAG | None = None,
         allowed: Any = None,
+        knowledge: Any = None,
         family_score: str = "bdeu",
         ess: float = 1.0,
         random_state: Any = 0,
     ):
+        self.knowledge = knowledge
         self.tabu = tabu
         self.patience = patience
         self.restarts = restarts
@@ -79,10 +83,20 @@ class HillClimbing(StructureLearner):
             raise ValueError(f"ties is {self.ties!r}: choose 'auto' or 'columns'")
         data, scores = self._scores(X)
         rank = [data.names.index(name) for name in scores.data.names]
+        bounds, known = self._bounds(scores.data.names), self._knowledge()
+        start = _start_graph(self.start, scores.data.names)
+        if known is not None and self.start is not None and (broken := known.violations(self.start)):
+            raise ValueError(f"start does not obey the knowledge: {'; '.join(broken)}: change it, or leave it out")
+        allowed = _allowed_edges(self.allowed, rank)
+        if allowed is not None:
+            for i, j in np.argwhere(bounds.required & ~allowed):
+                names = scores.data.names
+                raise ValueError(f"{names[i]!r} → {names[j]!r} is required and not allowed: allow it")
         found = hill_climb(
             scores,
-            start=_start_graph(self.start, scores.data.names),
-            allowed=_allowed_edges(self.allowed, rank),
+            start=start,
+            allowed=bounds.allowed if allowed is None else bounds.allowed & allowed,
+            required=bounds.required,
             max_parents=self.max_parents,
             tabu=self.tabu,
             patience=self.patience,
@@ -125,12 +139,13 @@ class OrderSearch(StructureLearner):
     max_parents : int, largest parent set
     pairs, larger : int, candidates of which pairs, and larger sets, are listed
     grow : bool, whether it may
+    knowledge : as in HillClimbing
     family_score, ess : as in RAI
     random_state : of the orders
 
     Attributes
     ----------
-    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     n_sets_, n_reached_ : int, parent sets in the table; climbs of the last search that reached the best score
     """
 
@@ -143,10 +158,12 @@ class OrderSearch(StructureLearner):
         pairs: int = 60,
         larger: int = 14,
         grow: bool = True,
+        knowledge: Any = None,
         family_score: str = "bdeu",
         ess: float = 1.0,
         random_state: Any = 0,
     ):
+        self.knowledge = knowledge
         self.restarts = restarts
         self.kicks = kicks
         self.max_parents = max_parents
@@ -162,7 +179,8 @@ class OrderSearch(StructureLearner):
         self._check_count("restarts", least=1)
         self._check_count("kicks", "max_parents", "pairs", "larger")
         data, scores = self._scores(X)
-        table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger)
+        bounds = self._bounds(scores.data.names)._asdict()
+        table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger, **bounds)
         seed = seed_sequence(self.random_state)
         found = search_by_order(table, restarts=self.restarts, kicks=self.kicks, grow=self.grow, seed=seed)
         self._keep(data, found.families, found.log_score)
@@ -180,13 +198,14 @@ class MMHC(StructureLearner):
     df : {"strata", "cells", "full"}, how degrees of freedom are counted; see brai.comparators.mmhc
     max_order : int, largest condition set, or None
     tabu, patience, ties : of the hill climbing, as in HillClimbing; those of the paper by default
-    max_parents, family_score, ess : as in HillClimbing
+    max_parents, family_score, ess, knowledge : as in HillClimbing. Tests do not look at knowledge; neighbours are
+        then parted, and joined, as it says
 
     Attributes
     ----------
     skeleton_ : (d, d) bool array, the neighbours that hill climbing may join
     n_ci_tests_ : array, tests made, by order
-    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     """
 
     def __init__(
@@ -200,9 +219,11 @@ class MMHC(StructureLearner):
         patience: int = 15,
         ties: Literal["auto", "columns"] = "auto",
         max_parents: int | None = None,
+        knowledge: Any = None,
         family_score: str = "bdeu",
         ess: float = 1.0,
     ):
+        self.knowledge = knowledge
         self.alpha = alpha
         self.min_rows_per_cell = min_rows_per_cell
         self.df = df
@@ -217,6 +238,7 @@ class MMHC(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> MMHC:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)
+        allowed, required = self._bounds(data.names)
         skeleton = neighbourhoods(
             data,
             alpha=self.alpha,
@@ -224,17 +246,19 @@ class MMHC(StructureLearner):
             max_order=self.max_order,
             df=self.df,
         )
+        near = (skeleton.adjacency & (allowed | allowed.T)) | required | required.T
         climbing = HillClimbing(
+            knowledge=self.knowledge,
             tabu=self.tabu,
             patience=self.patience,
             ties=self.ties,
             max_parents=self.max_parents,
-            allowed=skeleton.adjacency,
+            allowed=near,
             family_score=self.family_score,
             ess=self.ess,
         ).fit(data)
         self._keep(data, families_of(climbing.dag_.reorder(sorted(data.names))), climbing.log_score_)
-        self.skeleton_, self.n_ci_tests_ = skeleton.adjacency, skeleton.n_ci_tests
+        self.skeleton_, self.n_ci_tests_ = near, skeleton.n_ci_tests
         return self
 
 
@@ -300,14 +324,18 @@ class Bootstrap(StructureLearner):
         self.n_ci_tests_ = np.array([model.n_ci_tests for model in models])
         return self
 
+    def _knowledge(self) -> Knowledge | None:
+        known: Knowledge | None = self.estimator._knowledge()
+        return known
+
     def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
         """The members as a weighted set: by how often each came, or distinct ones by their scores."""
         check_is_fitted(self)
         if by == "score":
-            return Posterior.from_scores(self.members_, prior or "dags")
+            return self._weighed(lambda own: Posterior.from_scores(self.members_, own), prior or "dags")
         if by != "frequency":
             raise ValueError(f"by is {by!r}: choose 'frequency' or 'score'")
-        return Posterior.from_draws(self.members_, prior or "classes")
+        return self._weighed(lambda own: Posterior.from_draws(self.members_, own), prior or "classes")
 
 
 class _Member(NamedTuple):

@@ -38,6 +38,7 @@ from brai.families import FamilyTable
 from brai.graphs import PDAG, Family
 from brai.kernels import chaining, choosing
 from brai.kernels.climbing import Memo
+from brai.kernels.counts import MUST
 from brai.randomness import RandomState, seed_sequence
 
 KINDS = ("gibbs", "reversal", "toggle", "pair")
@@ -161,7 +162,7 @@ class Space:
             hashes,
             entries,
             Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS)),
-            table.allowed,
+            table.bounds,
             partners,
             np.zeros(room, np.int64),
             np.zeros(room),
@@ -181,6 +182,11 @@ class Space:
                 )
             if not self.arrays.allowed[list(parents), v].all():
                 raise ValueError(f"a start gives {self.names[v]!r} a parent that the table does not allow")
+            for p in np.flatnonzero(self.arrays.allowed[:, v] == MUST).tolist():
+                if p not in parents:
+                    raise ValueError(
+                        f"a start lacks the required edge {self.names[p]!r} → {self.names[v]!r}: add it"
+                    )
         return start
 
 
@@ -259,7 +265,8 @@ def sample_dags(
 ) -> Draws:
     """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
 
-    There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges.
+    There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges, but
+    for those that the table requires; these no chain ever lacks.
     ``max_parents`` is that of the table unless given; the largest set in it raises the limit. ``shares`` are
     the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand
     outside; later it does not change.
@@ -279,8 +286,8 @@ def sample_dags(
         check_count(name, value, least)
     first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
     space = Space(table, first, max_parents)
-    empty: Sequence[Family] = [(v, ()) for v in range(space.d)]
-    walkers = [Walker(space, start, own, shares) for start, own in zip(starts or [empty], seeds, strict=True)]
+    fewest: Sequence[Family] = table.least()
+    walkers = [Walker(space, start, own, shares) for start, own in zip(starts or [fewest], seeds, strict=True)]
     for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist():
         if time.monotonic() > deadline:
             break

@@ -94,8 +94,9 @@ def _climbed(table: FamilyTable, best: Draw, deadline: float, seed: np.random.Se
     d = table.scores.data.n_variables
     most = max(table.max_parents, *(len(parents) for _, parents in best.families))
     start, orders = adjacency_of(best.families, d), [range(d)]
+    may, must = table.allowed, table.required
     found = hill_climb(
-        table.scores, start=start, allowed=table.allowed, max_parents=most, orders=orders, seed=seed
+        table.scores, start=start, allowed=may, required=must, max_parents=most, orders=orders, seed=seed
     )
     return max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
 

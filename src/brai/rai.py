@@ -7,6 +7,11 @@ potential parents for a condition set.
 What a group needs of the graph is small: itself and those of X_ex that are parents of a member. Edges from X_ex
 into the group are directed for good, and no edge leads out of the group (autonomy), so nothing outside can
 change what is found inside.
+
+What is known beforehand (`brai.knowledge`) is kept throughout. A pair that may not be joined is not, an edge that
+must be is not tested, and one whose head can be no ancestor of its tail is directed from the beginning. That one
+direction is forbidden says less: while the edge itself is in doubt, either end may be an ancestor of the other by
+another way. So that is looked at last: the DAG of each leaf, hence of each route, obeys.
 """
 
 from __future__ import annotations
@@ -26,7 +31,8 @@ from brai.graphs import Family
 from brai.independence import CITest, Oracle
 from brai.kernels.counts import Cells, Sample, associations
 from brai.kernels.orienting import extension, orient, split
-from brai.kernels.refining import refine
+from brai.kernels.refining import UNKNOWN, UNSOUGHT, refine
+from brai.knowledge import Bounds
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -43,11 +49,22 @@ class Group:
     cut: bool = False  # max_tests was reached before all its tests were made
 
     @classmethod
-    def complete(cls, d: int) -> Group:
-        """All variables, all joined: the arguments of the root call."""
-        adj = np.ones((d, d), np.uint8)
-        np.fill_diagonal(adj, 0)
-        return cls(np.arange(d), np.ones(d, np.uint8), adj, np.zeros((d, d), np.int32), 0)
+    def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
+        """All variables, all joined as far as edges are allowed: the arguments of the root call.
+
+        An edge is directed if one end can be no ancestor of the other. If a pair may not be joined, its separating
+        set is UNKNOWN, and sought, only if both may be parents of one variable and are not certain to be.
+        """
+        allowed, before = ~np.eye(d, dtype=bool), ~np.eye(d, dtype=bool)
+        if bounds is not None:
+            allowed, before = bounds.allowed, bounds.before.astype(bool)
+        joined = allowed | allowed.T
+        sep = np.zeros((d, d), np.int32)
+        for i, j in np.argwhere(~joined).tolist():
+            parents = joined[i] & joined[j] & before[i] & before[j]
+            sep[i, j] = UNKNOWN if (parents & (before[:, i] | before[:, j])).any() else UNSOUGHT
+        np.fill_diagonal(sep, 0)
+        return cls(np.arange(d), np.ones(d, np.uint8), (joined & before).astype(np.uint8), sep, 0)
 
 
 @dataclass
@@ -71,7 +88,10 @@ class Learner:
         max_order: int | None = None,
         max_tests: int | None = None,
         deadline: float = math.inf,
+        bounds: Bounds | None = None,
     ):
+        self.bounds = bounds or Bounds.free(data.n_variables)
+        self._codes, self._before = self.bounds.codes, self.bounds.before
         self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
         self.max_tests = NO_LIMIT if max_tests is None else max_tests
@@ -91,10 +111,17 @@ class Learner:
             )
             self._association = associations(self.sample, self._cells, self._work)
 
+    def root(self) -> Group:
+        """The group of all variables."""
+        return Group.complete(self.data.n_variables, self.bounds)
+
     def is_resolved(self, group: Group, n: int) -> bool:
-        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n."""
+        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n.
+
+        Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
+        """
         most = int(group.adj.sum(axis=0, dtype=np.int64, where=group.endo.astype(bool)).max())
-        return most - 1 < n
+        return most - 1 + bool((group.sep[group.endo == 1] == UNKNOWN).any()) < n
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
@@ -109,13 +136,13 @@ class Learner:
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
-        self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj)))
+        self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj) + (sep == UNKNOWN).sum()))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
         left = max(0, self.max_tests - int(tally.sum()))
-        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left)
+        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left, self._codes)
         tally[n] += tests
-        orient(*common, self._pool, self.ci_test.verifies, tally)
+        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self.bounds.is_free)
         return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
 
     def split_autonomous(self, group: Group) -> list[Group]:
@@ -125,7 +152,7 @@ class Learner:
 
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
         """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
-        dag, repaired = extension(group.endo, group.adj)
+        dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
         members = np.flatnonzero(group.endo).tolist()
         nodes = group.nodes.tolist()
         rows = dag.T.tolist()
@@ -163,4 +190,4 @@ def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tu
         refined = learner.increase_resolution(group, n, sample, bootstrap=bootstrap is not None)
         return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
 
-    return tuple(sorted(recurse(Group.complete(learner.data.n_variables), 0)))
+    return tuple(sorted(recurse(learner.root(), 0)))

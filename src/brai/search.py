@@ -49,9 +49,9 @@ class Found(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a climb may do: edges that may be added, parents at most, tabu list, patience, moves at most."""
+    """What a climb may do: edges (see kernels.climbing), parents at most, tabu list, patience, moves at most."""
 
-    allowed: NDArray[np.bool_]
+    allowed: NDArray[np.uint8]
     max_parents: int
     tabu: int
     patience: int
@@ -63,6 +63,7 @@ def hill_climb(
     *,
     start: NDArray[np.integer] | None = None,
     allowed: NDArray[np.bool_] | None = None,
+    required: NDArray[np.bool_] | None = None,
     max_parents: int | None = None,
     tabu: int = 20,
     patience: int = 20,
@@ -74,13 +75,16 @@ def hill_climb(
 ) -> Found:
     """Climb from ``start`` (adjacency, default no edges), then from ``restarts`` perturbed copies of the best DAG.
 
-    ``allowed[i, j]`` says whether the edge i → j may be added. ``tabu`` is the length of the tabu list, 0 for
-    plain hill climbing; ``patience`` the number of moves without a new best after which tabu search ends.
+    ``allowed[i, j]`` says whether the edge i → j may be added; edges that are ``required`` are there from the
+    beginning (a start must have them) and stay, whatever max_parents is. ``tabu`` is the length of the tabu list,
+    0 for plain hill climbing; ``patience`` the number of moves without a new best after which tabu search ends.
     ``orders`` are the orders of variables by which ties are broken, one climb for each.
     """
     d = scores.data.n_variables
+    must = np.zeros((d, d), bool) if required is None else np.array(required, bool)
+    may = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool) | must
     limits = Limits(
-        ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool),
+        may + must.astype(np.uint8),
         d if max_parents is None else max_parents,
         tabu,
         patience,
@@ -91,7 +95,10 @@ def hill_climb(
     memo = Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
     state = rng.integers(1, 2**64, 1, np.uint64)
     announce(climb, scores.data.codes.dtype)
-    base = np.zeros((d, d), np.uint8) if start is None else np.array(start, np.uint8)
+    base = np.array(must if start is None else start, np.uint8)
+    for i, j in np.argwhere(must & (base == 0)):
+        names = scores.data.names
+        raise ValueError(f"start lacks the required edge {names[i]!r} → {names[j]!r}: add it, or leave start out")
     delta, scored = toggles(*scores.arrays(3), base, limits.allowed, limits.max_parents, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)
@@ -166,7 +173,7 @@ def search_by_order(
     state = np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64)
     now = new_order(d)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
-    sets = table.arrays()
+    sets = table.arrays(any_order=True)
     # ends of climbs, by score: what has the same score is nearly always the same class
     ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 
@@ -177,6 +184,8 @@ def search_by_order(
                 now.order[:] = first[attempt]
             else:
                 shuffle(now.order, state)
+            if table.required.any():
+                now.order[:] = _obeying(now.order.tolist(), table.required)
             climb_order(sets, now, state)
             score = float(iterate(sets, now, kicks * d, KICK_SIZE, state))
             ends[round(score, 6)] = score, now.chosen.copy()
@@ -186,7 +195,7 @@ def search_by_order(
 
     search(starts, restarts if starts or restarts else 1)
     while grow and time.monotonic() < deadline and table.grow(table.families(sets, best.chosen), WITHIN):
-        before, sets = best.log_score, table.arrays()
+        before, sets = best.log_score, table.arrays(any_order=True)
         now.order[:] = best.order  # its sets have other places in the table now
         score = float(settle(sets, now))
         best = _Best(best.order, now.chosen.copy(), score, 0)
@@ -196,6 +205,17 @@ def search_by_order(
             break
     ranked = [Draw(table.families(sets, own), score) for _, (score, own) in sorted(ends.items(), reverse=True)]
     return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached, ranked)
+
+
+def _obeying(order: list[int], required: NDArray[np.bool_]) -> list[int]:
+    """The order, but for variables that wait for parents they must have."""
+    waits = required.sum(axis=0)
+    found: list[int] = []
+    while order:
+        found.append(v := next(v for v in order if waits[v] == 0))
+        order.remove(v)
+        waits -= required[v]
+    return found
 
 
 class _Best(NamedTuple):

@@ -19,8 +19,8 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
         "rows": n_rows,
         "variables": list(model.cpdag_.names),
         "map": {
-            "directed": model.cpdag_.directed_edges(),
-            "undirected": model.cpdag_.undirected_edges(),
+            "directed": model.mpdag_.directed_edges(),
+            "undirected": model.mpdag_.undirected_edges(),
             "log_score": model.log_score_,
             "score": model.family_score,
             "ess": model.ess,

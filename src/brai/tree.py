@@ -172,7 +172,7 @@ def grow(
         if progress is not None:
             progress(min(finished, 1.0), int(learner.tally.ci_tests.sum()))
 
-    root = Group.complete(learner.data.n_variables)
+    root = learner.root()
     tree = done(root, 0) or b_rai(root, 0, learner.sample, (), 1.0)
     tests = np.trim_zeros(learner.tally.ci_tests, "b")
     return GGT(tree, learner.data.names, s, tests)

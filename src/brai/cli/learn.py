@@ -96,17 +96,33 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help='TOML file with the labels of columns: rain = ["no", "yes"].',
 )
+@click.option(
+    "--knowledge",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE.toml",
+    help="What is known: required and forbidden edges [from, to], tiers, roots, leaves.",
+)
 @_options
-def learn(file: Path, delimiter: str | None, drop: tuple[str, ...], states: Path | None, **options: Any) -> None:
+def learn(
+    file: Path,
+    delimiter: str | None,
+    drop: tuple[str, ...],
+    states: Path | None,
+    knowledge: Path | None,
+    **options: Any,
+) -> None:
     """Learn from FILE: CSV, TSV or Parquet, also gzipped.
 
     With -o FOLDER the model, its graph, tables and a report for the browser are kept there.
     """
     from brai.cli.work import learn as work
     from brai.data import Dataset
+    from brai.knowledge import Knowledge
 
+    known = None if knowledge is None else Knowledge.from_toml(knowledge)
     data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=read_states(states))
-    work(data, file.name, **options)
+    work(data, file.name, knowledge=known, **options)
 
 
 @click.command()

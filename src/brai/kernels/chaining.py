@@ -20,7 +20,7 @@ import numpy as np
 
 from brai._jit import njit
 from brai.kernels.choosing import OUTSIDE, Space, draw, gather, one_of, score_of, uniform
-from brai.kernels.counts import Array, Cells, Sample, Work
+from brai.kernels.counts import MUST, Array, Cells, Sample, Work
 
 GIBBS, REVERSAL, TOGGLE, PAIR = 0, 1, 2, 3  # kinds of moves
 LEFT, RIGHT, IS_LEFT, IS_RIGHT = 1, 2, 4, 8  # marks: in U, in V, u itself, v itself
@@ -168,6 +168,8 @@ def turn(space: Space, graph: Graph, state: Array) -> bool:
     if n_u == 0:
         return False
     n_v, log_v = gather(space, 1, v, graph.mark, both, 0)
+    if n_v == 0:
+        return False
     _, back_v = gather(space, 2, v, graph.mark, RIGHT, IS_LEFT)  # the way back
     _, back_u = gather(space, 2, u, graph.mark, both, 0)
     new_u, new_v = draw(space, 0, n_u, state), draw(space, 1, n_v, state)
@@ -197,9 +199,9 @@ def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> boo
     top = max(apart, max(u_below, v_below))
     apart, u_below, v_below = math.exp(apart - top), math.exp(u_below - top), math.exp(v_below - top)
     choice = uniform(state) * (apart + u_below + v_below)
-    if choice < u_below:
+    if choice < u_below or n_u == 0:
         new_u, new_v = draw(space, 2, under_u, state), draw(space, 1, n_v, state)
-    elif choice < u_below + v_below:
+    elif choice < u_below + v_below or n_v == 0:
         new_u, new_v = draw(space, 0, n_u, state), draw(space, 3, under_v, state)
     else:
         new_u, new_v = draw(space, 0, n_u, state), draw(space, 1, n_v, state)
@@ -215,6 +217,8 @@ def toggle(
     keys, most = space.memo.keys, graph.parents.shape[1]
     delete, reverse = has_parent(graph, j, i), has_parent(graph, i, j)
     if not delete and (graph.n_parents[j] >= most or not space.allowed[i, j]):
+        return False
+    if (delete and space.allowed[i, j] == MUST) or (reverse and space.allowed[j, i] == MUST):
         return False
     own, n = np.empty(most, np.int32), 0
     for k in range(graph.n_parents[j]):

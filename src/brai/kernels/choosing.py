@@ -31,7 +31,7 @@ class Space(NamedTuple):
     hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2, more than sets
     entries: Array  # (slots,) int64
     memo: Memo
-    allowed: Array  # (d, d) bool
+    allowed: Array  # (d, d) uint8: an edge may be (1), may not (0), or must (MUST)
     partners: Array  # (d, k) int64: with whom a node may share a PAIR move, -1 for none
     found: Array  # (4, most sets of a variable) int64: sets that fit
     weights: Array  # the same, float64

@@ -6,6 +6,8 @@ or ceases to be one; a reversal is two of these. Only the column of a family tha
 Of equal gains (within TIE) the first pair in ``order`` is taken, by its row, then its column; addition and
 deletion before reversal. There are many: with a score-equivalent score both directions of a first edge gain the
 same.
+
+``allowed[i, j]`` is 0 where i → j may not be added and MUST where it may be neither deleted nor reversed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import Array, Cells, Sample, Work, extend, grow, label_parents, label_value
+from brai.kernels.counts import MUST, Array, Cells, Sample, Work, extend, grow, label_parents, label_value
 
 TIE = 1e-9
 NONE, TOGGLE, REVERSE = 0, 1, 2
@@ -101,6 +103,9 @@ def toggle_column(
             memo.scores[slot] = label_value(sample, cells, work, j, work.labels[2], m, more, other)
         delta[i, j] = memo.scores[slot] - now
     for i in own:
+        delta[i, j] = -np.inf
+        if allowed[i, j] == MUST:
+            continue
         slot, known = recalled(memo, here ^ memo.keys[i, j])
         if not known:
             k = 0
@@ -274,6 +279,6 @@ def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None
         reachable(adj, reach)
         i, j = below(state, d), below(state, d)
         if adj[i, j]:
-            adj[i, j] = 0
+            adj[i, j] = allowed[i, j] == MUST
         elif i != j and allowed[i, j] and not adj[j, i] and not is_below(reach, j, i) and adj[:, j].sum() < most:
             adj[i, j] = 1

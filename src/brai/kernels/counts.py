@@ -32,6 +32,7 @@ DENSE = 2  # a table of at most DENSE × rows cells is swept
 ROUNDING = 1e-7  # nats; above the rounding of fixed-point sums, below anything that matters
 
 STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.independence
+MUST = 2  # in an array of edges, row to column: the edge must be; 1: it may be, 0: it may not
 
 
 class Sample(NamedTuple):

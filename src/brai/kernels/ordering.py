@@ -10,7 +10,8 @@ but does not fit, then only the variables that it changed, and those that these 
 worse than before is taken back.
 
 A table of sets: those of variable v are first[v]..first[v+1], best first; the members of set e are
-members[begin[e]:begin[e+1]]. The empty set is always among them.
+members[begin[e]:begin[e+1]]. The empty set is always among them; where a variable must have certain parents it
+is the last one, with a score below that of any order that gives them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import Array, Cells, Joint, Rule, Sample, Work, ci_test, excess, join, statistic
+from brai.kernels.counts import MUST, Array, Cells, Joint, Rule, Sample, Work, ci_test, excess, join, statistic
 
 
 @njit
@@ -27,12 +27,15 @@ def colliders(
     pool: Array,
     verify: bool,
     tally: Array,
+    before: Array,
 ) -> Array:
     """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
 
     x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
     only if x and y test dependent given S and z. Edges X_ex → X keep the head they came with; other
     heads are found anew. Each arrowhead needs one v-structure, so a test that can add no head is not made.
+    ``before[x, z]`` (d, d, by variable) says whether x may be an ancestor of z, for all that is known beforehand;
+    no edge gets a head against that. One that must be (before is MUST) has its head from the beginning.
     """
     k = len(nodes)
     head = np.zeros((k, k), np.uint8)
@@ -44,6 +47,9 @@ def colliders(
         if not endo[x]:
             for z in range(k):
                 head[x, z] = adj[x, z] and endo[z]
+        else:
+            for z in range(k):
+                head[x, z] = endo[z] and joined(adj, x, z) and before[nodes[x], nodes[z]] == MUST
     for z in range(k):
         if not endo[z]:
             continue
@@ -59,6 +65,8 @@ def colliders(
                 if joined(adj, x, y) or (head[x, z] and head[y, z]):
                     continue
                 at = sep[x, y]
+                if at < 0 or not before[nodes[x], nodes[z]] or not before[nodes[y], nodes[z]]:
+                    continue
                 size, inside = pool[at], False
                 for m in range(size):
                     given[m] = pool[at + 1 + m]
@@ -86,14 +94,33 @@ def colliders(
 
 
 @njit
-def meek_fires(adj: Array, head: Array, b: int, c: int) -> bool:
-    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c."""
+def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
+    """Whether a variable is known to be in the separating set of a and c."""
+    at = sep[a, c]
+    if at >= 0:
+        for m in range(pool[at]):
+            if pool[at + 1 + m] == node:
+                return True
+    return False
+
+
+@njit
+def meek_fires(
+    adj: Array, head: Array, sep: Array, pool: Array, nodes: Array, strict: bool, b: int, c: int
+) -> bool:
+    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c.
+
+    R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
+    be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
+    was tested.
+    """
     k = len(adj)
     for a in range(k):
         if a in (b, c):
             continue
         if head[a, b] and not joined(adj, a, c):  # R1: a → b
-            return True
+            if not strict or separates(sep, pool, a, c, nodes[b]):
+                return True
         into_c = head[a, c] and not head[c, a]
         if into_c and head[b, a] and not head[a, b]:  # R2: b → a → c
             return True
@@ -106,16 +133,27 @@ def meek_fires(adj: Array, head: Array, b: int, c: int) -> bool:
                     and not head[e, b]
                     and not head[b, e]
                     and not joined(adj, a, e)
+                    and (not strict or separates(sep, pool, a, e, nodes[b]))
                 ):
                     return True
     return False
 
 
 @njit
-def meek(endo: Array, adj: Array, head: Array) -> None:
+def meek(
+    endo: Array,
+    adj: Array,
+    head: Array,
+    sep: Array,
+    pool: Array,
+    nodes: Array,
+    before: Array,
+    strict: bool,
+) -> None:
     """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
 
-    An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures.
+    An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures. None is
+    directed from b to c if b may be no ancestor of c (``before``, see `colliders`).
     """
     k, again = len(adj), True
     while again:
@@ -123,8 +161,10 @@ def meek(endo: Array, adj: Array, head: Array) -> None:
         new = np.zeros((k, k), np.uint8)
         for b in range(k):
             for c in range(k):
-                if endo[b] and endo[c] and joined(adj, b, c) and not head[b, c] and not head[c, b]:
-                    new[b, c] = meek_fires(adj, head, b, c)
+                if not (endo[b] and endo[c] and before[nodes[b], nodes[c]]):
+                    continue
+                if joined(adj, b, c) and not head[b, c] and not head[c, b]:
+                    new[b, c] = meek_fires(adj, head, sep, pool, nodes, strict, b, c)
                     again = again or new[b, c]
         head |= new
 
@@ -142,14 +182,21 @@ def orient(
     pool: Array,
     verify: bool,
     tally: Array,
+    before: Array,
+    strict: bool,
 ) -> None:
     """Direct the edges that end in X, in place; tests are added to ``tally`` by their order.
 
     Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
-    order, edges that a higher order will remove truly carry both.
+    order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
+    directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
     """
-    head = colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally)
-    meek(endo, adj, head)
+    head = colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before)
+    meek(endo, adj, head, sep, pool, nodes, before, strict)
+    for a in range(len(adj)):
+        for b in range(len(adj)):
+            if endo[a] and endo[b] and joined(adj, a, b) and not before[nodes[b], nodes[a]]:
+                head[a, b] = 1
     for a in range(len(adj)):
         for b in range(a):
             if joined(adj, a, b) and (endo[a] or endo[b]):
@@ -207,38 +254,55 @@ def split(endo: Array, adj: Array) -> tuple[Array, int]:
 
 
 @njit
-def extension(endo: Array, adj: Array) -> tuple[Array, bool]:
+def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Array, bool]:
     """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
 
     Dor & Tarsi 1992 takes away, again and again, a node that is a sink and whose undirected neighbours are
     adjacent to all its other adjacent nodes. If there is none, no DAG extends the graph. Then the node
     with the fewest outgoing edges goes, among those the one that adds the fewest new v-structures, then
     the one of lowest index; its outgoing edges are turned.
+
+    Before that, edges go as ``bounds`` (d, d, by variable) let them: one that is undirected is directed, one that
+    is directed the wrong way is turned or, from X_ex, dropped. Then an edge that may not be turned is dropped, and
+    before all else the node that goes is one that drops fewest. An edge that must be (MUST) is never dropped:
+    such edges form no cycle, so there is a node from which none leads on.
     """
     k, left, repaired = len(endo), 0, False
+    adj = adj.copy()
+    for u in range(k):
+        for v in range(k):
+            if adj[u, v] and bounds[nodes[u], nodes[v]] == 0 and (endo[u] or endo[v]):
+                adj[u, v] = 0
+                if not adj[v, u]:
+                    repaired = True
+                    adj[v, u] = endo[u] and endo[v]
     here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
     for v in range(k):
         left += endo[v]
     for _ in range(left):
-        best, least_out, least_new = -1, k, k * k
+        best, least_dropped, least_out, least_new = -1, k * k, k, k * k
         for v in range(k):
             if not (endo[v] and here[v]):
                 continue
-            out, new = 0, 0
+            dropped, out, new = 0, 0, 0
             for u in range(k):
                 if here[u] and adj[v, u]:
-                    if not adj[u, v]:
+                    if bounds[nodes[v], nodes[u]] == MUST:
+                        dropped += k * k
+                    elif bounds[nodes[u], nodes[v]] == 0:
+                        dropped += 1
+                    elif not adj[u, v]:
                         out += 1
                     else:
                         for w in range(k):
                             if here[w] and w != u and joined(adj, w, v) and not joined(adj, w, u):
                                 new += 1
-            if out < least_out or (out == least_out and new < least_new):
-                best, least_out, least_new = v, out, new
-            if out == 0 and new == 0:
+            if (dropped, out, new) < (least_dropped, least_out, least_new):
+                best, least_dropped, least_out, least_new = v, dropped, out, new
+            if dropped == 0 and out == 0 and new == 0:
                 break
-        repaired = repaired or least_out > 0 or least_new > 0
+        repaired = repaired or least_dropped > 0 or least_out > 0 or least_new > 0
         for u in range(k):
-            dag[u, best] = here[u] and joined(adj, u, best)
+            dag[u, best] = here[u] and joined(adj, u, best) and bounds[nodes[u], nodes[best]] > 0
         here[best] = 0
     return dag, repaired

@@ -7,6 +7,7 @@ import numpy as np
 from brai._jit import njit
 from brai.kernels.counts import (
     CELLS,
+    MUST,
     Array,
     Cells,
     Joint,
@@ -20,6 +21,8 @@ from brai.kernels.counts import (
     join,
     statistic,
 )
+
+UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
 
 
 @njit
@@ -78,6 +81,7 @@ def refine(
     n: int,
     association: Array,
     budget: int,
+    bounds: Array,
 ) -> tuple[int, int, bool]:
     """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
 
@@ -86,6 +90,10 @@ def refine(
     matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
     ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
     whether tests were left out because there were ``budget`` already.
+
+    ``bounds`` (d, d) is what is known beforehand: an edge that must be (MUST) is not tested. A pair that may not
+    be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
+    for v-structures to be read off, but neither end is in a condition set for the other's sake.
     """
     k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
     candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
@@ -103,7 +111,9 @@ def refine(
             m = potential_parents(start, nodes, y, association, candidates)
             open_edges = 0
             for x in range(k):
-                if endo[x] == inside and (adj[x, y] or adj[y, x]):
+                if bounds[nodes[x], nodes[y]] == MUST or bounds[nodes[y], nodes[x]] == MUST:
+                    continue
+                if endo[x] == inside and (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
                     targets[open_edges] = x
                     open_edges += 1
             n_targets = open_edges
@@ -127,7 +137,7 @@ def refine(
                 joined = False
                 for i in range(n_targets):
                     x = targets[i]
-                    if not (adj[x, y] or adj[y, x]):
+                    if not (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
                         continue
                     if not to_be_tested(start, x, y, inside, chosen, n, candidates):
                         continue

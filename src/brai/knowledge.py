@@ -1,0 +1,283 @@
+"""What is known of a graph before there are data: edges that must or may not be, tiers, roots and leaves.
+
+Each statement is about single edges, so a DAG obeys if each of its families does. `Knowledge` speaks of names;
+`Knowledge.bound` checks it against the variables and against itself, and gives two arrays, which edges are allowed
+and which are required. If nothing contradicts, some DAG obeys: that of the required edges alone.
+
+>>> known = Knowledge(required=[("smoke", "lung")], tiers=[["asia", "smoke"], ["lung", "tub"]])
+>>> known.bound(["asia", "lung", "smoke", "tub"]).allowed.astype(int)
+array([[0, 1, 1, 1],
+       [0, 0, 0, 1],
+       [1, 1, 0, 1],
+       [0, 1, 0, 0]])
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.adjacency import dag_to_cpdag, extend
+from brai.graphs import PDAG
+
+Edge: TypeAlias = tuple[str, str]
+
+PGMPY = {"required_edges": "required", "forbidden_edges": "forbidden", "temporal_order": "tiers"}
+
+
+class KnowledgeError(ValueError):
+    """Knowledge that no graph can obey, or that speaks of variables that are not there."""
+
+
+class Bounds(NamedTuple):
+    """Which edges may be and which must, (d, d) row to column; a required edge is allowed, its reverse is not."""
+
+    allowed: NDArray[np.bool_]
+    required: NDArray[np.bool_]
+
+    @classmethod
+    def free(cls, d: int) -> Bounds:
+        """Nothing is known."""
+        return cls(~np.eye(d, dtype=bool), np.zeros((d, d), bool))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every edge may be and none must."""
+        return bool(self.allowed.sum() == len(self.allowed) * (len(self.allowed) - 1))
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """0 for an edge that may not be, 1 for one that may, 2 for one that must (brai.kernels.counts.MUST)."""
+        return np.asarray(self.allowed + self.required.astype(np.uint8))
+
+    @property
+    def before(self) -> NDArray[np.uint8]:
+        """0 where i can be no ancestor of j, 2 where i → j must be, else 1."""
+        may = _closure(self.allowed) & ~_closure(self.required).T
+        return np.asarray(may + self.required.astype(np.uint8))
+
+    def obeyed_by(self, adjacency: NDArray[Any]) -> bool:
+        """Whether a DAG obeys."""
+        edges = np.asarray(adjacency, bool)
+        return not (edges & ~self.allowed).any() and bool(edges[self.required].all())
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Statements that a graph has to obey; names that no statement mentions are free.
+
+    Parameters
+    ----------
+    required : pairs (a, b), a → b is in the graph
+    forbidden : pairs (a, b), a → b is not in the graph; b → a may be, unless (b, a) is forbidden too
+    tiers : groups of names, no edge leads from a later group to an earlier one
+    roots : names without parents
+    leaves : names without children
+    """
+
+    required: tuple[Edge, ...] = ()
+    forbidden: tuple[Edge, ...] = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+    roots: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, _edges(name, getattr(self, name)))
+        for name in ("roots", "leaves"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        tiers = getattr(self, "tiers")  # noqa: B009 - before it is what its type says
+        if isinstance(tiers, str | bytes | Mapping) or not isinstance(tiers, Iterable):
+            raise KnowledgeError(f"tiers is {tiers!r}: give groups of names, [['a', 'b'], ['c']]")
+        object.__setattr__(self, "tiers", tuple(_names("a tier", tier) for tier in tiers))
+
+    @classmethod
+    def of(cls, value: Any) -> Knowledge:
+        """Knowledge from None (nothing), a mapping, or an object as pgmpy's ExpertKnowledge.
+
+        A mapping has the arguments of Knowledge, or pgmpy's: required_edges, forbidden_edges, temporal_order.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            given = dict(value)
+        else:
+            given = {name: getattr(value, name) for name in (*PGMPY, "search_space") if hasattr(value, name)}
+            if not given:
+                raise KnowledgeError(
+                    f"knowledge is of type {type(value).__name__}: give a Knowledge, a mapping with "
+                    f"{', '.join(_FIELDS)}, or an object with {', '.join(PGMPY)}"
+                )
+        if len(given.pop("search_space", None) or ()):
+            raise KnowledgeError("knowledge has a search_space: write what is outside of it as forbidden edges")
+        settings: dict[str, Any] = {}
+        for key, own in given.items():
+            name = PGMPY.get(key, key)
+            if name not in _FIELDS:
+                raise KnowledgeError(
+                    f"knowledge has the unknown entry {key!r}{_near(str(key), [*_FIELDS, *PGMPY])}: "
+                    f"entries are {', '.join(_FIELDS)}"
+                )
+            if name in settings:
+                raise KnowledgeError(f"knowledge has {name!r} twice, once as {key!r}: give one of them")
+            settings[name] = () if own is None else own
+        return cls(**settings)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Knowledge:
+        """Knowledge from a TOML file, such as
+
+        ::
+
+            required = [["smoke", "lung"]]
+            forbidden = [["xray", "dysp"], ["dysp", "xray"]]
+            tiers = [["asia", "smoke"], ["lung", "tub", "bronc"]]
+            roots = ["asia"]
+            leaves = ["xray"]
+        """
+        try:
+            given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise KnowledgeError(f"{path} is not a TOML file: {error}") from error
+        try:
+            return cls.of(given)
+        except KnowledgeError as error:
+            raise KnowledgeError(f"{path}: {error}") from error
+
+    def bound(self, names: Sequence[str]) -> Bounds:
+        """Which edges between these variables are allowed and which required; KnowledgeError on a contradiction.
+
+        Where required edges lead from a to b, b → a is not allowed.
+        """
+        place = {name: i for i, name in enumerate(names)}
+        self._check_names(place)
+        allowed, required = Bounds.free(len(names))
+        for a, b in self.required:
+            required[place[a], place[b]] = True
+        self._check_cycles(required, names)
+        if broken := [said for edge in self.required for said in self._against(*edge)]:
+            raise KnowledgeError(f"no graph obeys: {'; '.join(broken)}: take one of each two back")
+        for a, b in self.forbidden:
+            allowed[place[a], place[b]] = False
+        tier = np.full(len(names), -1)
+        for t, group in enumerate(self.tiers):
+            tier[[place[name] for name in group]] = t
+        allowed &= (tier[:, None] <= tier) | (tier < 0)
+        allowed[:, [place[name] for name in self.roots]] = False
+        allowed[[place[name] for name in self.leaves]] = False
+        return Bounds(allowed & ~_closure(required).T, required)
+
+    def violations(self, dag: PDAG) -> list[str]:
+        """The statements that a DAG does not obey, each in words; none if it obeys."""
+        if not dag.is_dag():
+            raise ValueError("the graph is not a DAG: ask for a DAG of it, or whether its class `admits` one")
+        self.bound(dag.names)
+        edges = dag.directed_edges()
+        missing = [f"{_arrow(a, b)} is required and not there" for a, b in self.required if (a, b) not in edges]
+        return missing + [said for edge in edges for said in self._against(*edge)]
+
+    def admits(self, graph: PDAG) -> bool:
+        """Whether some DAG of the class of a DAG or CPDAG obeys."""
+        cpdag = graph.to_cpdag()
+        edges = directed(cpdag, self.bound(cpdag.names))
+        if edges is None:
+            return False
+        dag, left = extend(edges)
+        return not left and np.array_equal(dag_to_cpdag(dag), cpdag.adjacency)
+
+    def _against(self, a: str, b: str) -> list[str]:
+        """What forbids a → b, in words."""
+        edge = _arrow(a, b)
+        found = [f"{edge} is forbidden"] if (a, b) in self.forbidden else []
+        tier = {name: t for t, names in enumerate(self.tiers) for name in names}
+        if a in tier and b in tier and tier[a] > tier[b]:
+            found.append(f"{edge} leads from tier {tier[a] + 1} back to tier {tier[b] + 1}")
+        found += [f"{edge} leads into the root {b!r}"] * (b in self.roots)
+        return found + [f"{edge} leads out of the leaf {a!r}"] * (a in self.leaves)
+
+    def _check_names(self, place: Mapping[str, int]) -> None:
+        edges = (name for edge in (*self.required, *self.forbidden) for name in edge)
+        in_tiers = [name for tier in self.tiers for name in tier]
+        for name in (*edges, *in_tiers, *self.roots, *self.leaves):
+            if name not in place:
+                raise KnowledgeError(
+                    f"knowledge speaks of {name!r}, which is no variable{_near(name, place)}: correct the name"
+                )
+        for name in in_tiers:
+            if in_tiers.count(name) > 1:
+                raise KnowledgeError(f"{name!r} is in the tiers {in_tiers.count(name)} times: give it one tier")
+
+    def _check_cycles(self, required: NDArray[np.bool_], names: Sequence[str]) -> None:
+        left = np.ones(len(names), bool)
+        for _ in names:
+            left &= (required & left[:, None]).any(axis=0)  # those with a required parent left
+        if left.any():
+            walk = [int(np.flatnonzero(left)[0])]
+            while (up := int(np.flatnonzero(required[:, walk[-1]] & left)[0])) not in walk:
+                walk.append(up)
+            cycle = [up, *reversed(walk[walk.index(up) :])]
+            edges = ", ".join(_arrow(names[i], names[j]) for i, j in pairwise(cycle))
+            raise KnowledgeError(f"required edges form a cycle: {edges}: take one of them back")
+
+
+_FIELDS = tuple(field.name for field in fields(Knowledge))
+
+
+def directed(graph: PDAG, bounds: Bounds) -> NDArray[np.int8] | None:
+    """A graph, its undirected edges directed where only one way is allowed; None if the others do not obey."""
+    edges = graph.adjacency.copy()
+    undirected = edges & edges.T
+    edges[undirected.astype(bool) & ~bounds.allowed] = 0
+    joined = edges | edges.T
+    if not np.array_equal(joined, graph.skeleton()) or (edges.astype(bool) & ~bounds.allowed).any():
+        return None
+    return edges if edges[bounds.required].all() else None
+
+
+def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a way leads from i to j."""
+    if edges.sum() == len(edges) * (len(edges) - 1):  # all
+        return np.ones_like(edges)
+    found = edges.copy()
+    for k in np.flatnonzero(edges.any(axis=0) & edges.any(axis=1)):
+        found |= found[:, k, None] & found[k]
+    return found
+
+
+def _arrow(a: str, b: str) -> str:
+    return f"{a!r} → {b!r}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), 3)
+    return f" (near ones: {', '.join(map(repr, near))})" if near else ""
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise KnowledgeError(f"{what} is {given!r}: give a list of names")
+    return tuple(dict.fromkeys(map(str, given)))
+
+
+def _edges(what: str, given: Any) -> tuple[Edge, ...]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise KnowledgeError(f"{what} is {given!r}: give pairs of names, [('a', 'b')] for a → b")
+    found: dict[Edge, None] = {}
+    for one in given:
+        if isinstance(one, str | bytes | Mapping) or not isinstance(one, Sequence) or len(one) != 2:
+            raise KnowledgeError(f"{what} holds {one!r}: give pairs of names, ('a', 'b') for a → b")
+        a, b = map(str, one)
+        if a == b:
+            raise KnowledgeError(f"{what} holds {_arrow(a, b)}: an edge joins two variables, remove it")
+        found[a, b] = None
+    return tuple(found if isinstance(given, Sequence) else sorted(found))
