@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from brai.data import Dataset as Dataset
     from brai.estimators import BRAI as BRAI
     from brai.estimators import RAI as RAI
+    from brai.estimators import BudgetWarning as BudgetWarning
+    from brai.estimators import ConvergenceWarning as ConvergenceWarning
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
     from brai.independence import Oracle as Oracle
@@ -38,7 +40,9 @@ if TYPE_CHECKING:
 _HOME = {
     "BRAI": "estimators",
     "Bootstrap": "learners",
+    "BudgetWarning": "estimators",
     "CITest": "independence",
+    "ConvergenceWarning": "estimators",
     "DPMCMC": "small",
     "DataError": "data",
     "Dataset": "data",

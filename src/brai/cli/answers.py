@@ -145,7 +145,8 @@ def _effect(model: StructureLearner, a: str, b: str) -> dict[str, Any]:
         "effect": float(found.effect),
         "standard deviation": float(found.effect_sd),
         f"P({a} causes {b})": float(found.p_causes),
-        "change": " to ".join(map(str, found.change)),
+        f"change of {a}": " to ".join(map(str, found.change)),
+        f"states of {b} count": ", ".join(f"{state} {value:g}" for state, value in found.values.items()),
     }
 
 

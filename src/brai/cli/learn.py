@@ -38,6 +38,15 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--max-order", type=click.IntRange(0), default=None, help="Largest condition set of a test."
             ),
             click.option(
+                "--max-parents",
+                type=click.IntRange(1),
+                default=4,
+                show_default=True,
+                help="Of a node, in the search and in chains.",
+            ),
+            click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn from each chain."),
+            click.option("--thin", type=click.IntRange(1), default=None, help="Steps of a chain between draws."),
+            click.option(
                 "--paper", is_flag=True, help="The published algorithm: its test, no polish, its way to draw."
             ),
             click.option(
