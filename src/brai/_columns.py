@@ -84,8 +84,9 @@ def _frame_columns(X: Any) -> Columns:
         names = X.column_names if hasattr(X, "column_names") else X.columns
         raise _repeated(*Counter(names).most_common(1)[0]) from None
     except TypeError:
+        kind = ("sparse " if hasattr(X, "toarray") else "") + type(X).__name__
         raise TypeError(
-            f"cannot read data from {type(X).__name__}: give a pandas, polars or pyarrow table, a 2-D array, "
+            f"cannot read data from {kind}: give a pandas, polars or pyarrow table, a 2-D array, "
             "a dict of columns, a list of rows or a file path"
         ) from None
     if isinstance(frame, nw.LazyFrame):
@@ -246,8 +247,10 @@ def _is_hashable(value: Any) -> bool:
 
 
 def _wrong_type(name: str, kind: Any) -> DataError:
+    known = "Complex data not supported: " if str(kind).startswith("complex") else ""  # scikit-learn's words
     return DataError(
-        f"column {shown(name)} is of type {kind}, which has no states: convert it to text, integers or a category"
+        f"{known}column {shown(name)} is of type {kind}, which has no states: "
+        "convert it to text, integers or a category"
     )
 
 

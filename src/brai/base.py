@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from brai._checks import check_count
 from brai.causal import Adjustment, Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
-from brai.data import Dataset
+from brai.data import DataError, Dataset
 from brai.graphs import PDAG, Family, families_of
 from brai.knowledge import Bounds, Knowledge
 from brai.network import Network
@@ -27,19 +27,17 @@ from brai.scores import FamilyScores
 
 
 def check_array(X: Any) -> None:
-    """Refuse arrays that hold no categories, in the words of scikit-learn and with the cure."""
-    if hasattr(X, "toarray"):
-        raise ValueError("sparse data is not supported: give X.toarray()")
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fc":
+    """Refuse an array without columns, and one of numbers with NaN or inf, in the words of scikit-learn."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: X is of type {X.dtype}, give categories")
-    if X.ndim == 2 and X.shape[1] == 0:
-        raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
-    if X.ndim == 2 and not (finite := np.isfinite(X)).all():
+    if X.shape[1] == 0:
+        raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
+    if X.dtype.kind == "f" and not (finite := np.isfinite(X)).all():
         row, column = map(int, np.argwhere(~finite)[0])
         held = "NaN" if np.isnan(X[row, column]) else "inf"
-        raise ValueError(f"X holds {held} (row {row}, column {column}): drop such rows or give them a label")
+        raise DataError(
+            f"column 'x{column}' holds {held} in row {row + 1}: drop the row, impute, or give missing its own label"
+        )
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
@@ -93,11 +91,14 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _tested(self, X: Any) -> Dataset:
         """Rows to be predicted, with the variables and states of the training data."""
         check_array(X)
-        n = np.shape(X)[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
-        if n != self.n_features_in_:
-            who, expected = type(self).__name__, self.n_features_in_
-            raise ValueError(f"X has {n} features, but {who} is expecting {expected} features as input")
-        return Dataset.conforming(X, self._train)
+        try:
+            return Dataset.conforming(X, self._train)
+        except DataError as error:
+            n = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
+            if n == self.n_features_in_:
+                raise
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise DataError(f"X has {n} features, but {expected}: {error}") from None
 
     def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
         """Fitted attributes from families over the variables sorted by name."""
