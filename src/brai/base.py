@@ -36,7 +36,7 @@ def check_array(X: Any) -> None:
         row, column = map(int, np.argwhere(~finite)[0])
         held = "NaN" if np.isnan(X[row, column]) else "inf"
         raise DataError(
-            f"column 'x{column}' holds {held} in row {row + 1}: drop the row, impute, or give missing its own label"
+            f"column 'x{column}' holds {held} in row {row + 1}: drop the row, impute, or give it a label"
         )
 
 

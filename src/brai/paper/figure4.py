@@ -41,6 +41,7 @@ N_DP_MCMC, N_BOOTSTRAPS = 10_000, 1000
 T_95 = 1.96
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 def cell(folder: Path | None, network: str, version: int, small: bool, seed: int) -> Result:
@@ -91,20 +92,30 @@ def _of_posterior(posterior: Posterior) -> tuple[Floats, Floats, Floats]:
 
 def _of_all(data: Dataset, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
     """The same over all DAGs: exactly for edges, from independent draws for the rest."""
-    draws = [dag for dag, _ in exact.sample_dags(data, n, random_state=seed)]
-    blankets = np.mean([dag.moral() for dag in draws], axis=0)
-    return exact.edge_probabilities(data), blankets, np.mean([_paths(dag) for dag in draws], axis=0)
+    drawn = np.array([dag.adjacency for dag, _ in exact.sample_dags(data, n, random_state=seed)], bool)
+    return exact.edge_probabilities(data), _blankets(drawn).mean(axis=0), _paths(drawn).mean(axis=0)
 
 
-def _paths(dag: PDAG) -> NDArray[np.bool_]:
-    return np.array([[a != b and dag.has_path(a, b) for b in dag.names] for a in dag.names])
+def _blankets(dags: Bools) -> Bools:
+    """Moral neighbours in each DAG: joined by an edge, or parents of one node."""
+    joined = dags | dags.swapaxes(-1, -2) | (dags @ dags.swapaxes(-1, -2))
+    return joined & ~np.eye(dags.shape[-1], dtype=bool)
+
+
+def _paths(dags: Bools) -> Bools:
+    """Whether a directed path leads from i to j in each DAG: paths of twice the length, again and again."""
+    found = dags
+    for _ in range(dags.shape[-1].bit_length()):
+        found = found | (found @ found)
+    return found
 
 
 def _areas(truth: PDAG, found: tuple[Floats, Floats, Floats]) -> dict[str, float]:
     """Area under the ROC curve of each feature; a blanket is symmetric, so each pair counts once."""
     n = len(truth.names)
     ordered, once = ~np.eye(n, dtype=bool), np.triu(np.ones((n, n), bool), 1)
-    true = (truth.adjacency.astype(bool), truth.moral(), _paths(truth))
+    edges = truth.adjacency.astype(bool)
+    true = (edges, _blankets(edges), _paths(edges))
     return {
         name: float(roc_auc_score(is_true[pairs], probability[pairs]))
         for name, is_true, probability, pairs in zip(FEATURES, true, found, (ordered, once, ordered), strict=True)
