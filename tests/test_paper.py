@@ -385,11 +385,11 @@ def test_the_published_table():
 
 
 def test_the_papers_numbers_are_beside(table, folders):
-    head, _, ours, paper = (folders["table1"] / "table1.md").read_text().splitlines()
+    head, _, ours, paper, *_ = (folders["table1"] / "table1.md").read_text().splitlines()
     columns, ours, paper = ([word.strip() for word in line.split("|")[1:-1]] for line in (head, ours, paper))
     assert (ours[0], paper[0]) == ("Alarm (sampled)", "*paper*")
     shown = dict(zip(columns, paper, strict=True))
-    assert {name: text for name, text in shown.items() if name and text} == {
+    assert {name: text for name, text in shown.items() if name != columns[0] and text} == {
         "RAI": "-52198 ±117",
         "MMHC": "-86190 ±220",
         "BS-MMHC": "-80645 ±84",

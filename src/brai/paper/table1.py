@@ -275,9 +275,10 @@ def summary(rows: Sequence[Result]) -> list[Result]:
 
 
 def as_text(lines: Sequence[Result]) -> str:
-    """The table in Markdown: ours, and the paper's in a second line."""
-    out = [f"| | {' | '.join(SHOWN)} |", "|---" * (len(SHOWN) + 1) + "|"]
-    for network in dict.fromkeys(line["network"] for line in lines):
+    """The table in Markdown, ours and the paper's in a second line; then what each cell took."""
+    out = [_head("log predictive")]
+    networks = list(dict.fromkeys(line["network"] for line in lines))
+    for network in networks:
         own = {line["column"]: line for line in lines if line["network"] == network}
         best = max((own[c]["predictive"] for c in SHOWN[:8] if c in own), default=None)
         sampled = " (sampled)" if next(iter(own.values()))["data"] == "sampled" else ""
@@ -288,7 +289,17 @@ def as_text(lines: Sequence[Result]) -> str:
                 for c in SHOWN
             ]
             out.append(f"| *paper* | {' | '.join(paper)} |")
+    for title, measure, form in (("CPU seconds", "cpu_s", ".3g"), ("CI tests", "ci_tests", ".0f")):
+        out += ["", _head(title)]
+        for network in networks:
+            own = {line["column"]: line for line in lines if line["network"] == network}
+            cells = [format(own[c][measure], form) if measure in own.get(c, {}) else "" for c in SHOWN]
+            out.append(f"| {network} | {' | '.join(cells)} |")
     return "\n".join(out) + "\n"
+
+
+def _head(title: str) -> str:
+    return f"| {title} | {' | '.join(SHOWN)} |\n{'|---' * (len(SHOWN) + 1)}|"
 
 
 def _shown(line: Result | None, best: float | None) -> str:
