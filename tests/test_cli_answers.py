@@ -53,7 +53,7 @@ def test_learn_keeps_files_that_agree(learned):
     names = list(model.feature_names_in_)
     for row in rows:
         i, j = names.index(row["from"]), names.index(row["to"])
-        assert float(row["strength"]) == pytest.approx(edges[i, j] + edges[j, i], abs=1e-12)
+        assert float(row["strength"]) == pytest.approx(edges[i, j] + edges[j, i], abs=1e-6)
     assert "<html" in (learned / "report.html").read_text()
 
 
@@ -185,9 +185,11 @@ def test_ctrl_c_while_chains_run_keeps_the_graph(tmp_path, monkeypatch):
     monkeypatch.setattr("brai.estimators.BRAI.chains", interrupted)
     result = run("learn", table, "-o", tmp_path / "out", "--json", "--quiet")
     assert result.exit_code == 130
-    assert "stopped; what the tree holds is kept" in result.stderr
+    assert "stopped; the best graph is kept, with probabilities of the tree alone" in result.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["posterior"]["k"] == 100
-    assert brai.load(tmp_path / "out" / "model.brai").tree_.n_leaves >= 1
+    model = brai.load(tmp_path / "out" / "model.brai")
+    assert model.posterior_from == "tree"  # so that questions get the answers that were written down
+    assert "edges" in json.loads((tmp_path / "out" / "summary.json").read_text())["posterior"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")

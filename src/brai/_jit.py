@@ -57,4 +57,4 @@ def announce(dispatcher: Any, codes: object) -> None:
     if any(f"rray({codes}," in str(signature) for signature in known):
         return
     _announced.add(str(codes))
-    print("brai: compiling for this machine, once; about 20 seconds …", file=sys.stderr, flush=True)
+    print("brai: compiling for this machine, once; about a minute …", file=sys.stderr, flush=True)

@@ -47,9 +47,10 @@ from brai.scores import FamilyScores
 from brai.tree import GGT, grow
 
 MAX_TESTS = 100_000_000
+TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
 SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
-R_HAT, ESS = 1.05, 100  # where chains are said to have come together
+R_HAT, ESS, DIFFER = 1.05, 100, 0.3  # where chains are said to have come together
 
 
 class BudgetWarning(UserWarning):
@@ -232,8 +233,8 @@ class BRAI(_RecursiveLearner):
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check()
         seed = seed_sequence(self.random_state)
-        deadline = self._deadline()
-        data, learner, scores = self._start(X, deadline)
+        deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
+        data, learner, scores = self._start(X, growing if self.polish else deadline)
         with tree_progress(self.verbose) as progress:
             tree = grow(learner, scores, int(self.s), seed, progress)
         best = best_route(tree)
@@ -260,8 +261,8 @@ class BRAI(_RecursiveLearner):
         if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
 
-    def _deadline(self) -> float:
-        return math.inf if self.budget is None else time.monotonic() + self.budget
+    def _deadline(self, share: float = 1.0) -> float:
+        return math.inf if self.budget is None else time.monotonic() + share * self.budget
 
     def chains(self) -> Draws:
         """DAGs drawn by MCMC over all DAGs, made once, with `r_hat()`, `ess()`, `disagreement()`; see brai.mcmc.
@@ -384,12 +385,12 @@ def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
 
 
 def _warn_of_chains(chains: Draws) -> None:
-    r_hat, ess = chains.r_hat(), chains.ess()
-    if not r_hat <= R_HAT or ess < ESS:
+    r_hat, ess, differ = chains.r_hat(), chains.ess(), chains.disagreement()[0]
+    if not r_hat <= R_HAT or ess < ESS or differ > DIFFER:
         warnings.warn(
             f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
-            f"{ess:.0f} (good: from {ESS} on), edges differ by up to {chains.disagreement()[0]:.2f} "
-            "between chains: raise n_draws or thin and fit again, or take probabilities as rough",
+            f"{ess:.0f} (good: from {ESS} on), edges differ by up to {differ:.2f} between chains (good: up to "
+            f"{DIFFER}): raise n_draws or thin and fit again, or take probabilities as rough",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -79,6 +79,7 @@ def _edge_lines(posterior: dict[str, Any]) -> list[str]:
             f"Edge probabilities from {number} DAGs of {count(posterior['cpdags'], 'CPDAG')}, drawn by MCMC",
             f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat}, effective number of draws "
             f"{posterior['ess']:.0f}; uniform prior on {posterior['prior']}",
+            f"  chains differ by up to {posterior['max_disagreement']:.2f} in the probability of an edge",
         ]
         return [*lines, *_rows(posterior)]
     if "draws" in posterior:
@@ -86,7 +87,7 @@ def _edge_lines(posterior: dict[str, Any]) -> list[str]:
     else:
         source = "the best "
     lines = [
-        f"Edge probabilities from {source}{count(posterior['cpdags'], 'CPDAG')} of the tree",
+        f"Edge probabilities from {source}{count(posterior['cpdags'], 'CPDAG')} of tree and search",
         f"  as uncertain as {posterior['n_effective']:.1f} equally probable ones; "
         f"uniform prior on {posterior['prior']}",
     ]

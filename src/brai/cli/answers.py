@@ -183,7 +183,10 @@ def _pair(word: str) -> tuple[str, str]:
 @click.argument("second", type=click.Path(path_type=Path, exists=True))
 @_JSON
 def compare(first: Path, second: Path, as_json: bool) -> None:
-    """Compare two graphs: folders of ``learn -o``, .brai, .bif or graph.json files."""
+    """Compare two graphs: folders of ``learn -o``, .brai, .bif or graph.json files.
+
+    With knowledge it is the graph that is directed as far as that directs it.
+    """
     a, b = _graph(first), _graph(second)
     missing = sorted(set(a.names) ^ set(b.names))
     if missing:
@@ -207,7 +210,7 @@ def _graph(place: Path) -> PDAG:
         return from_json(place.read_text(encoding="utf-8"))
     if place.is_file() and {".bif"} & set(place.suffixes):
         return Network.read_bif(place).pdag.to_cpdag()
-    return _model(place).cpdag_
+    return _model(place).mpdag_
 
 
 def differences(a: PDAG, b: PDAG) -> dict[str, Any]:

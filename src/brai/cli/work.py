@@ -68,9 +68,11 @@ def learn(
         posterior, source = _posterior(model, k, draws, temperature, prior, seed)
     except KeyboardInterrupt:
         if not hasattr(model, "dag_"):
+            if output is not None and not any(output.iterdir()):
+                output.rmdir()
             raise
-        click.echo("brai: stopped; what the tree holds is kept", err=True)
-        stopped = True
+        click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
+        stopped, model.posterior_from = True, "tree"
         posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
     known = {"brai": __version__, "seed": seed, **summary(model, data.n_rows, posterior, source)}
     if output is not None:
@@ -110,8 +112,8 @@ def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any],
         save(model, folder / "model.brai")
         write_text(folder / "summary.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
         write_text(folder / "edges.csv", _table(found["posterior"]["edges"]))
-        write_text(folder / "graph.json", exchange.to_json(model.cpdag_))
-        write_text(folder / "graph.dot", model.cpdag_.to_dot())
+        write_text(folder / "graph.json", exchange.to_json(model.mpdag_))
+        write_text(folder / "graph.dot", model.mpdag_.to_dot())
         write_text(folder / "network.bif", model.network().to_bif())
         report.write(model, folder / "report.html", data_name=name, command=_command(), posterior=posterior)
 
@@ -120,7 +122,8 @@ def _table(rows: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, ("from", "to", "strength", "direction"), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({**row, "strength": round(row["strength"], 6), "direction": round(row["direction"], 6)})
     return text.getvalue()
 
 
