@@ -282,7 +282,8 @@ def as_text(lines: Sequence[Result]) -> str:
         own = {line["column"]: line for line in lines if line["network"] == network}
         best = max((own[c]["predictive"] for c in SHOWN[:8] if c in own), default=None)
         sampled = " (sampled)" if next(iter(own.values()))["data"] == "sampled" else ""
-        out.append(f"| {network}{sampled} | {' | '.join(_shown(own.get(c), best) for c in SHOWN)} |")
+        sets = max(line["sets"] for line in own.values())
+        out.append(f"| {network}{sampled} | {' | '.join(_shown(own.get(c), best, sets) for c in SHOWN)} |")
         if any("paper" in line for line in own.values()):
             paper = [
                 f"{own[c]['paper']:.0f} ±{own[c]['paper_pm']:.0f}" if "paper" in own.get(c, {}) else ""
@@ -302,11 +303,12 @@ def _head(title: str) -> str:
     return f"| {title} | {' | '.join(SHOWN)} |\n{'|---' * (len(SHOWN) + 1)}|"
 
 
-def _shown(line: Result | None, best: float | None) -> str:
+def _shown(line: Result | None, best: float | None, sets: int) -> str:
     if line is None:
         return ""
     text = f"{line['predictive']:.0f}" if line["predictive"] != best else f"**{line['predictive']:.0f}**"
-    return text if line["predictive_se"] is None else f"{text} ±{line['predictive_se']:.0f}"
+    text += "" if line["predictive_se"] is None else f" ±{line['predictive_se']:.0f}"
+    return text if line["sets"] == sets else f"{text} ({line['sets']} sets)"
 
 
 def picture(lines: Sequence[Result], path: Path) -> None:
