@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 import brai
-from brai.cli import cli
+from brai.cli import cli, main
 from brai.cli.work import FILES
 
 
@@ -218,3 +219,22 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path):
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert "brai: stopped" in errors
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, monkeypatch, capsys):
+    table = write_csv(tmp_path / "t.csv", brai.load_network("cancer").sample(100, random_state=0))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "model.brai").write_bytes(b"what was there")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr(sys, "argv", ["brai", "learn", str(table), "-o", str(out), "-k", "5", "--quiet"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+    assert capsys.readouterr().err.strip().endswith("No space left on device")
+    assert [path.name for path in out.iterdir()] == ["model.brai"]
+    assert (out / "model.brai").read_bytes() == b"what was there"
