@@ -501,13 +501,13 @@ def test_which_cells_there_are(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: True)
     made = table1.cells(None, ["munin", "LINK", "child"], 2, ["BS-MMHC", "GES"], bootstraps=1000, seed=0)
     assert [cell.key for cell in made] == [
-        *(("Munin", "sampled", n, "BS-MMHC", "30") for n in "12"),
-        *(("Link", "sampled", n, "BS-MMHC", "5") for n in "12"),
+        *(("Munin", "sampled", n, "BS-MMHC", "20") for n in "12"),
+        *(("Link", "sampled", n, "BS-MMHC", "3") for n in "12"),
         *(("Child", "sampled", n, *rest) for n in "12" for rest in (("BS-MMHC", "1000"), ("GES",))),
     ]
-    assert [cell.arguments[-1] for cell in made][::2] == [(30, None), (5, 2), (1000, None), (1000, None)]
+    assert [cell.arguments[-1] for cell in made][::2] == [(20, None), (3, 2), (1000, None), (1000, None)]
     few = table1.cells(None, ["munin", "link"], 1, ["BS-MMHC"], bootstraps=7, seed=0)
-    assert [cell.key[-1] for cell in few] == ["7", "5"]
+    assert [cell.key[-1] for cell in few] == ["7", "3"]
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *_: None)
     assert table1.cells(None, ["child"], 1, ["GES"], bootstraps=1, seed=0) == []
 
