@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from brai import BRAI, RAI, CITest, Dataset, load_network
+from brai import BRAI, RAI, CITest, Dataset, estimators, load_network
 from brai.graphs import families_of
 from brai.randomness import seed_sequence
 from brai.sampling import TooManyError
@@ -175,3 +178,29 @@ def test_count_of_distinct_graphs_becomes_a_bound(rng):
 def test_verbose_shows_progress(rng, capsys):
     BRAI(2, random_state=0, verbose=True).fit(random_data(rng, 5, 60))
     assert "CI tests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("polish", "share"), [(True, 0.4), (False, 1.0)])
+def test_a_budget_leaves_time_for_the_search(polish, share, monkeypatch):
+    seen = []
+    start = BRAI._start
+
+    def noted(self, X, deadline):
+        seen.append(deadline - time.monotonic())
+        return start(self, X, deadline)
+
+    monkeypatch.setattr(BRAI, "_start", noted)
+    BRAI(polish=polish, budget=1000, random_state=0).fit(load_network("cancer").sample(50, random_state=0))
+    assert seen == [pytest.approx(1000 * share, abs=50)]
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "ess", "differ", "good"),
+    [(1.0, 500, 0.2, True), (1.0, 500, 0.8, False), (1.2, 500, 0.1, False), (1.0, 20, 0.1, False)],
+)
+def test_each_sign_of_chains_apart_warns(r_hat, ess, differ, good):
+    chains = SimpleNamespace(r_hat=lambda: r_hat, ess=lambda: ess, disagreement=lambda: (differ, 0.0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimators._warn_of_chains(chains)
+    assert [one.category for one in caught] == ([] if good else [estimators.ConvergenceWarning])

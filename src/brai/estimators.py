@@ -165,7 +165,8 @@ class BRAI(_RecursiveLearner):
     n_chains : int, chains
     n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
     thin : int, steps of a chain between draws; None for 10 for each variable, 100 at least
-    budget : float, seconds (of the clock) that `fit` may take, and chains as much again; None for no limit. What
+    budget : float, seconds (of the clock) that `fit` may take (the tree two fifths of it if a search follows), and
+        chains as much again; None for no limit. What
         is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
         Listing parent sets is not cut short: seconds with hundreds of variables.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
