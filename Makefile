@@ -10,7 +10,7 @@ demo: .venv/.demo
 
 test: .venv/.test lint
 	$(BIN)/python -m pytest -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/test_kernels.py tests/test_search_kernels.py tests/test_subset_kernels.py tests/test_chain_kernels.py
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q tests/test_kernels.py tests/test_search_kernels.py tests/test_subset_kernels.py tests/test_chain_kernels.py tests/test_slicing.py
 
 lint: .venv/.test
 	$(BIN)/ruff check .

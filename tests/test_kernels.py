@@ -12,7 +12,7 @@ from brai import CITest, Dataset
 from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG, NoExtensionError
-from brai.kernels import counts, orienting, predicting, refining
+from brai.kernels import counts, orienting, predicting, refining, slicing
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
 from brai.rai import Learner
 from brai.sampling import best_route
@@ -96,7 +96,8 @@ def test_bayes_factor_is_a_difference_of_bdeu_scores(rng):
 def test_associations_are_pairwise_statistics(rng):
     data = random_data(rng, 5, 50)
     cells = log_cells(50)
-    found = counts.associations(full_sample(data), cells, workspace(data, 2)) / cells.scale
+    rule = CITest().rule(50, bootstrap=False)
+    found = slicing.associations(full_sample(data), cells, rule, workspace(data, 2)) / cells.scale
     for x, y in itertools.combinations(range(5), 2):
         assert found[x, y] == found[y, x] == pytest.approx(naive_cmi(full_sample(data), x, y, ()), abs=1e-8)
 

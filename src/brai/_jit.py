@@ -18,6 +18,7 @@ from typing import Any
 import numba
 
 _announced: set[str] = set()
+_looked_at: set[tuple[int, str]] = set()  # looking on disk takes longer than many a kernel
 
 
 def _digest() -> str:
@@ -34,11 +35,29 @@ _STAMP = _digest()
 
 def njit(function: Callable[..., Any]) -> Any:
     """Compile on first use and keep the machine code on disk where that is possible."""
+    return _compiled(function, _nrt=True)  # said aloud, or a function would take it from its first caller
+
+
+def lean(function: Callable[..., Any]) -> Any:
+    """For what runs millions of times inside a kernel: references to arrays are not counted.
+
+    Counting them took two thirds of the time of a CI test. So it neither makes nor returns arrays, and calls
+    nothing that returns any.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """The same, as a part of whatever calls it: an argument that is a tuple of arrays takes time to hand over."""
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        dispatcher: Any = numba.njit(cache=True, nogil=True)(function)
+        dispatcher: Any = numba.njit(cache=True, nogil=True, **options)(function)
         dispatcher._cache._cache_file._source_stamp = _STAMP
     except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
-        dispatcher = numba.njit(nogil=True)(function)
+        dispatcher = numba.njit(nogil=True, **options)(function)
     return dispatcher
 
 
@@ -51,10 +70,12 @@ def _on_disk(dispatcher: Any) -> list[Any]:
 
 def announce(dispatcher: Any, codes: object) -> None:
     """Say once that compiling takes a while, if there is no machine code for ``codes`` of that type."""
-    if str(codes) in _announced or not hasattr(dispatcher, "signatures"):
+    key = (id(dispatcher), str(codes))
+    if key in _looked_at or not hasattr(dispatcher, "signatures"):
         return
+    _looked_at.add(key)
     known = [*dispatcher.signatures, *_on_disk(dispatcher)]
-    if any(f"rray({codes}," in str(signature) for signature in known):
+    if any(f"rray({codes}," in str(signature) for signature in known) or str(codes) in _announced:
         return
     _announced.add(str(codes))
     print("brai: compiling for this machine, once; about a minute …", file=sys.stderr, flush=True)

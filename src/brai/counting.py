@@ -9,23 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.data import Dataset
-from brai.kernels.counts import Cells, Sample, Work, extend
+from brai.kernels.counts import Cells, Sample, Slices, Work, extend
+from brai.kernels.slicing import slice_columns, take_columns
 
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
+FEW_STATES = 16  # a variable of more is not kept as bits
+_STRATA, _PAIRS = 64, 256  # configurations of a condition set, and cells with one more variable, kept as bits
 _KEPT = 2048  # counts below this have their BDeu value kept
 
 
 def full_sample(data: Dataset) -> Sample:
     """Every row once: the data D of the paper."""
-    return Sample(data.codes, np.ones(data.n_rows, np.int32), data.arities)
+    rows = np.arange(data.n_rows)
+    first, bits = _sliced(data, rows, np.arange(data.n_variables))
+    return Sample(data.codes, np.ones(data.n_rows, np.int32), data.arities, data.n_rows, first, bits)
 
 
-def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence) -> Sample:
-    """Rows drawn with replacement (Algorithm 1, line 10), as the rows that occur and their weights."""
+def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None) -> Sample:
+    """Rows drawn with replacement (Algorithm 1, line 10), as the rows that occur and their weights.
+
+    With ``used`` only these variables are filled in.
+    """
     weights = data.bootstrap_weights(seed)
     rows = np.flatnonzero(weights)
-    return Sample(data.codes.take(rows, axis=1), weights[rows].astype(np.int32), data.arities)
+    if used is None:
+        used = np.arange(data.n_variables)
+    codes = np.empty((data.n_variables, len(rows)), data.codes.dtype)
+    take_columns(data.codes, rows, used, codes)
+    first, bits = _sliced(data, np.repeat(rows, weights[rows]), used)
+    return Sample(codes, weights[rows].astype(np.int32), data.arities, data.n_rows, first, bits)
+
+
+def _sliced(
+    data: Dataset, rows: NDArray[np.int64], used: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Where the bits of each variable begin, and the bits, for these rows."""
+    states = np.where(data.arities <= FEW_STATES, data.arities, 0)
+    first = np.where(states > 0, np.cumsum(states) - states, -1)
+    bits = np.zeros((max(1, int(states.sum())), _words(data.n_rows)), np.uint64)
+    slice_columns(data.codes, rows, used, first, bits)
+    return first, bits
+
+
+def _words(rows: int) -> int:
+    return -(-rows // 64)
 
 
 def _scale(n_rows: int) -> float:
@@ -61,6 +89,19 @@ def workspace(data: Dataset, depth: int) -> Work:
         np.zeros(table, np.int32),
         np.zeros(2 * rows + 64 + r, np.int32),
         np.zeros((depth, rows), np.int32),
+        Slices(
+            np.zeros((depth, _STRATA, _words(rows)), np.uint64),
+            np.zeros((depth, _STRATA), np.int64),
+            np.zeros(depth, np.int64),
+            np.ones(depth, np.int64),
+            np.zeros((_PAIRS, _words(rows)), np.uint64),
+            np.zeros(_PAIRS, np.int64),
+            np.zeros(_STRATA + 1, np.int64),
+            np.zeros(_STRATA, np.int64),
+            np.zeros(2, np.int64),
+        ),
+        np.zeros(4, np.int64),
+        np.zeros(4, np.int64),
     )
 
 

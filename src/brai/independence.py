@@ -41,6 +41,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -113,6 +114,7 @@ class CITest:
         """Cell values of the statistic."""
         return bdeu_cells(n_rows, self.ess) if self.name == "bayes-factor" else log_cells(n_rows)
 
+    @lru_cache(maxsize=16)  # noqa: B019 - small, and a test is a few words
     def rule(self, n_rows: int, *, bootstrap: bool) -> Rule:
         """Critical values for data of that many rows."""
         df = np.arange(min(max(4 * n_rows, 64), 2**16), dtype=float)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,9 +30,10 @@ from brai.counting import bootstrap_sample, full_sample, workspace
 from brai.data import Dataset
 from brai.graphs import Family
 from brai.independence import CITest, Oracle
-from brai.kernels.counts import Cells, Sample, associations
+from brai.kernels.counts import Cells, Sample
 from brai.kernels.orienting import extension, orient, split
-from brai.kernels.refining import UNKNOWN, UNSOUGHT, refine
+from brai.kernels.refining import UNKNOWN, UNSOUGHT, mark_variables, refine
+from brai.kernels.slicing import associations
 from brai.knowledge import Bounds
 
 NO_LIMIT = np.iinfo(np.int64).max
@@ -91,6 +93,7 @@ class Learner:
         bounds: Bounds | None = None,
     ):
         self.bounds = bounds or Bounds.free(data.n_variables)
+        self._free = self.bounds.is_free
         self._codes, self._before = self.bounds.codes, self.bounds.before
         self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
@@ -109,7 +112,7 @@ class Learner:
                 ci_test.rule(data.n_rows, bootstrap=False),
                 ci_test.rule(data.n_rows, bootstrap=True),
             )
-            self._association = associations(self.sample, self._cells, self._work)
+            self._association = associations(self.sample, self._cells, self._rules[0], self._work)
 
     def root(self) -> Group:
         """The group of all variables."""
@@ -121,7 +124,10 @@ class Learner:
         Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
         """
         most = int(group.adj.sum(axis=0, dtype=np.int64, where=group.endo.astype(bool)).max())
-        return most - 1 + bool((group.sep[group.endo == 1] == UNKNOWN).any()) < n
+        return most - 1 + self._has_unknown(group) < n
+
+    def _has_unknown(self, group: Group) -> bool:
+        return not self._free and bool((group.sep[group.endo == 1] == UNKNOWN).any())
 
     def must_stop(self, n: int) -> bool:
         """Whether a limit set by the user ends the recursion here."""
@@ -136,14 +142,22 @@ class Learner:
     def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
         """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
-        self._make_room(n, group.pool_end + (n + 1) * int(np.count_nonzero(adj) + (sep == UNKNOWN).sum()))
+        unknown = 0 if self._free else int((sep == UNKNOWN).sum())
+        self._make_room(n, group.pool_end + (n + 1) * (int(np.count_nonzero(adj)) + unknown))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
         left = max(0, self.max_tests - int(tally.sum()))
         tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left, self._codes)
         tally[n] += tests
-        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self.bounds.is_free)
+        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self._free)
         return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
+
+    def variables(self, groups: Iterable[Group]) -> NDArray[np.int64]:
+        """Those that tests of these groups may ask for."""
+        mark = np.zeros(self.data.n_variables, np.uint8)
+        for group in groups:
+            mark_variables(group.nodes, group.sep, self._pool, mark)
+        return np.flatnonzero(mark)
 
     def split_autonomous(self, group: Group) -> list[Group]:
         """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
@@ -169,7 +183,7 @@ class Learner:
 
     def _make_room(self, n: int, pool_size: int) -> None:
         if n + 3 > len(self._work.labels):
-            self._work = self._work._replace(labels=np.zeros((n + 6, self.data.n_rows), np.int32))
+            self._work = workspace(self.data, n + 6)
         if n + 2 > len(self.tally.ci_tests):
             self.tally.ci_tests = np.append(self.tally.ci_tests, np.zeros(n + 2, np.int64))
         if pool_size > len(self._pool):

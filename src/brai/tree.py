@@ -149,8 +149,9 @@ def grow(
         progressed(share * sum(child is not None for child in children))
         grown: list[list[Node]] = [[child] * s if child else [] for child in children]
         if None in children:
+            used = learner.variables(p for p, child in zip(parts, children, strict=True) if child is None)
             for t in range(s):  # line 9
-                drawn = bootstrap_sample(learner.data, _at(seed, (*path, t)))  # line 10
+                drawn = bootstrap_sample(learner.data, _at(seed, (*path, t)), used)  # line 10
                 for i, part in enumerate(parts):  # lines 11–15; the last one is X_D
                     if children[i] is not None:
                         continue

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from brai._jit import njit
+from brai._jit import inner, lean, njit
 
 Array: TypeAlias = NDArray[Any]
 Fixed: TypeAlias = Any  # an int64 in fixed point
@@ -36,11 +36,14 @@ MUST = 2  # in an array of edges, row to column: the edge must be; 1: it may be,
 
 
 class Sample(NamedTuple):
-    """Rows that occur, and how often."""
+    """Rows that occur, and how often; and the same as bits, see `brai.kernels.slicing`."""
 
     codes: Array  # (d, M) unsigned
     weights: Array  # (M,) int32
     arities: Array  # (d,) int64
+    n_rows: int  # N, the sum of the weights
+    first: Array  # (d,) int64: where the bits of a variable begin, -1 if it has too many states
+    bits: Array  # (states of all these variables, words) uint64
 
 
 class Cells(NamedTuple):
@@ -62,6 +65,20 @@ class Rule(NamedTuple):
     truth: Array  # (d, d) uint8, or (0, 0)
 
 
+class Slices(NamedTuple):
+    """Scratch memory for bits; level j is that of the first j variables of a condition set."""
+
+    strata: Array  # (depth, configurations, words) uint64: rows of each configuration that occurs
+    sizes: Array  # (depth, configurations) int64: their number
+    n: Array  # (depth,) int64: configurations that occur, 0 if they are too many
+    n_labels: Array  # (depth,) int64: labels of Work.labels
+    pairs: Array  # (cells, words) uint64: rows of each (configuration, state of y)
+    counts: Array  # (cells,) int64: their number
+    rest: Array  # (configurations + 1,) int64: F(Z) - F(YZ) of this configuration and all after it
+    seen: Array  # (configurations,) int64: states of y in it
+    kept: Array  # (2,) int64: occupied cells (z, y), 0 if they are too many; those beyond one in each z
+
+
 class Work(NamedTuple):
     """Scratch memory; counts, margins and scratch are zero between calls."""
 
@@ -70,6 +87,9 @@ class Work(NamedTuple):
     scratch: Array  # int32
     seen: Array  # (rows,) int32
     labels: Array  # (depth, rows) int32
+    slices: Slices
+    joint: Array  # (4,) int64: the numbers of the Joint of the rows
+    ready: Array  # (4,) int64: what is there of a condition set, see brai.kernels.slicing
 
 
 class Joint(NamedTuple):
@@ -85,7 +105,7 @@ class Joint(NamedTuple):
     spare: int  # occupied cells Z - YZ
 
 
-@njit
+@inner
 def value_row(cells: Cells, size: float) -> int:
     """Row of values for a table of ``size`` cells; a row in use for another size is given up."""
     if not cells.bdeu:
@@ -97,7 +117,7 @@ def value_row(cells: Cells, size: float) -> int:
     return slot
 
 
-@njit
+@inner
 def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
     """Value of a cell that holds ``count`` > 0 rows, in a table of ``size`` cells."""
     kept = count < cells.values.shape[1]
@@ -113,7 +133,7 @@ def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
     return value
 
 
-@njit
+@lean
 def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, scratch: Array) -> int:
     """Label rows by (label, column): all pairs while few, else the occupied ones in order of appearance."""
     rows = len(column)
@@ -133,7 +153,7 @@ def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, 
     return n
 
 
-@njit
+@lean
 def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]:
     """F and the number of occupied cells of counts[:n], which is zero afterwards."""
     row = value_row(cells, size)
@@ -146,7 +166,7 @@ def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]
     return total, occupied
 
 
-@njit
+@inner
 def grow(size: float, arity: int) -> float:
     """Configurations of a set with one more variable; a bound keeps it a number where a set is very large."""
     return min(size * arity, 1e280)
@@ -185,7 +205,7 @@ def join(
     return Joint(z, n_z, z_size, base, n_base, product, f_z - f_yz, strata - occupied)
 
 
-@njit
+@lean
 def statistic(
     sample: Sample, cells: Cells, work: Work, x: int, y: int, joint: Joint, kind: int
 ) -> tuple[Fixed, int]:
@@ -247,7 +267,7 @@ def statistic(
     return f_xyz - f_xz + joint.rest, df
 
 
-@njit
+@inner
 def excess(cells: Cells, rule: Rule, collider: int, value: Fixed, df: int) -> float:
     """Statistic minus critical value, in nats: at or below zero means independent."""
     critical, last = rule.critical[collider], rule.critical.shape[1] - 1
@@ -283,22 +303,7 @@ def ci_test(
     return excess(cells, rule, collider, value, df)
 
 
-@njit
-def associations(sample: Sample, cells: Cells, work: Work) -> Array:
-    """The statistic of every pair given nothing, in fixed point: how strongly variables go together."""
-    d = len(sample.codes)
-    out = np.zeros((d, d), np.int64)
-    z, base = work.labels[0], work.labels[1]
-    z[: len(sample.weights)] = 0
-    for y in range(d):
-        joint = join(sample, cells, work, y, z, 1, 1.0, base)
-        for x in range(y):
-            value, _ = statistic(sample, cells, work, x, y, joint, STRATA)
-            out[x, y] = out[y, x] = value
-    return out
-
-
-@njit
+@lean
 def label_value(
     sample: Sample, cells: Cells, work: Work, x: int, z: Array, n_z: int, size: float, other: Array
 ) -> float:

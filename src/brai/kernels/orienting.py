@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import MUST, Array, Cells, Joint, Rule, Sample, Work, ci_test, excess, join, statistic
+from brai.kernels.counts import MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.kernels.slicing import begin, independent, test, turn
 
 
 @njit
@@ -41,8 +42,8 @@ def colliders(
     head = np.zeros((k, k), np.uint8)
     given = np.empty(len(work.labels), np.int64)
     near = np.empty(k, np.int64)
-    oracle, z_labels, base = len(rule.truth) > 0, work.labels[0], work.labels[1]
-    joint = Joint(z_labels, 0, 1.0, base, 0, False, np.int64(0), 0)
+    oracle = len(rule.truth) > 0
+    begin(sample, work)
     for x in range(k):
         if not endo[x]:
             for z in range(k):
@@ -53,7 +54,7 @@ def colliders(
     for z in range(k):
         if not endo[z]:
             continue
-        degree, prepared = 0, -1
+        degree, alone = 0, False
         for x in range(k):
             if joined(adj, x, z):
                 near[degree] = x
@@ -75,19 +76,18 @@ def colliders(
                     continue
                 if verify:
                     tally[size + 1] += 1
-                    if size > 0 or oracle:
-                        given[size] = nodes[z]
-                        prepared = -1
-                        found = ci_test(sample, cells, rule, work, nodes[x], nodes[y], given, size + 1, 1)
-                    else:  # of these there are most, and they share x and z
-                        if prepared != x:
-                            r = sample.arities[nodes[z]]
-                            z_labels[: len(sample.weights)] = sample.codes[nodes[z]]
-                            joint = join(sample, cells, work, nodes[x], z_labels, r, float(r), base)
-                            prepared = x
-                        value, df = statistic(sample, cells, work, nodes[y], nodes[x], joint, rule.df)
-                        found = excess(cells, rule, 1, value, df)
-                    if found <= 0:
+                    if size > 0 or not alone:  # most have S = {}: they share z, and x
+                        turn(work, 0)
+                        alone = size == 0
+                    given[size] = nodes[z]
+                    if oracle:
+                        apart = d_separated(rule.truth, nodes[x], nodes[y], given, size + 1)
+                    else:
+                        value, df, decision = test(
+                            sample, cells, rule, work, nodes[y], nodes[x], given, size + 1, 1
+                        )
+                        apart = independent(value, df, decision, cells, rule, 1)
+                    if apart:
                         continue
                 head[x, z] = head[y, z] = 1
     return head
@@ -205,37 +205,71 @@ def orient(
 
 
 @njit
+def components(endo: Array, adj: Array) -> Array:
+    """Number of the strongly connected component of each node of X, -1 for X_ex (Tarjan 1972).
+
+    A component has a higher number than all that it leads to.
+    """
+    k, n, time, depth, top = len(endo), 0, 0, 0, 0
+    found, low = np.full(k, -1), np.full(k, -1)  # when a node was found; the earliest that it leads back to
+    label, open_nodes, path, at = (
+        np.full(k, -1),
+        np.empty(k, np.int64),
+        np.empty(k, np.int64),
+        np.zeros(k, np.int64),
+    )
+    for root in range(k):
+        if not endo[root] or found[root] >= 0:
+            continue
+        path[0], depth = root, 1
+        while depth > 0:
+            v = path[depth - 1]
+            if found[v] < 0:
+                found[v] = low[v] = time
+                time += 1
+                open_nodes[top] = v
+                top += 1
+            deeper = False
+            while at[v] < k:
+                u = at[v]
+                if endo[u] and adj[v, u]:
+                    if found[u] < 0:
+                        path[depth] = u
+                        depth += 1
+                        deeper = True
+                        break
+                    if label[u] < 0:
+                        low[v] = min(low[v], low[u])
+                at[v] += 1
+            if deeper:
+                continue
+            depth -= 1
+            if low[v] == found[v]:
+                while True:
+                    top -= 1
+                    label[open_nodes[top]] = n
+                    if open_nodes[top] == v:
+                        break
+                n += 1
+    return label
+
+
+@njit
 def split(endo: Array, adj: Array) -> tuple[Array, int]:
     """SplitAutonomous: 0 for X_D, 1..K for the ancestor sets, -1 for X_ex; and K.
 
     X_D are the nodes of lowest topological order: those from which no path along directed and undirected
     edges leads to a node that has no such path back. The ancestor sets are the connected parts of the rest.
     """
-    k = len(endo)
-    reach = np.zeros((k, k), np.uint8)
-    stack = np.empty(k, np.int64)
-    for s in range(k):
-        if endo[s]:
-            reach[s, s] = 1
-            stack[0], top = s, 1
-            while top > 0:
-                top -= 1
-                for u in range(k):
-                    if endo[u] and adj[stack[top], u] and not reach[s, u]:
-                        reach[s, u] = 2
-                for u in range(k):
-                    if reach[s, u] == 2:
-                        reach[s, u] = 1
-                        stack[top] = u
-                        top += 1
-    group = np.full(k, -1)
-    for s in range(k):
-        if endo[s]:
-            group[s] = 0
-            for u in range(k):
-                if reach[s, u] and not reach[u, s]:
-                    group[s] = -1
-                    break
+    k, label = len(endo), components(endo, adj)
+    leads_on, group, stack = np.zeros(k, np.uint8), np.full(k, -1), np.empty(k, np.int64)
+    for v in range(k):
+        for u in range(k):
+            if endo[v] and endo[u] and adj[v, u] and label[u] != label[v]:
+                leads_on[label[v]] = 1
+    for v in range(k):
+        if endo[v] and not leads_on[label[v]]:
+            group[v] = 0
     n = 0
     for s in range(k):
         if endo[s] and group[s] < 0:

@@ -5,24 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import (
-    CELLS,
-    MUST,
-    Array,
-    Cells,
-    Joint,
-    Rule,
-    Sample,
-    Work,
-    d_separated,
-    excess,
-    extend,
-    grow,
-    join,
-    statistic,
-)
+from brai.kernels.counts import CELLS, MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.kernels.slicing import begin, independent, test, turn
 
 UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
+
+
+@njit
+def mark_variables(nodes: Array, sep: Array, pool: Array, mark: Array) -> None:
+    """Mark the variables that tests of a group may ask for: its nodes, and those in separating sets of them."""
+    for v in nodes:
+        mark[v] = 1
+    for at in sep.flat:
+        if at >= 0:
+            for m in range(pool[at]):
+                mark[pool[at + 1 + m]] = 1
 
 
 @njit
@@ -98,11 +95,7 @@ def refine(
     k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
     candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
     chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    n_labels, sizes = np.ones(n + 1, np.int64), np.ones(n + 1)
-    labels = work.labels
-    z, base = labels[n], labels[n + 1]
-    joint = Joint(z, 0, 1.0, base, 0, False, np.int64(0), 0)
-    labels[0, : len(sample.weights)] = 0
+    begin(sample, work)
     for inside in range(2):
         start = adj.copy()
         for y in range(k):
@@ -122,19 +115,8 @@ def refine(
                 chosen[j] = j
             while changed >= 0 and open_edges > 0:
                 for j in range(changed, n):
-                    v = nodes[candidates[chosen[j]]]
-                    given[j] = v
-                    if not oracle:
-                        n_labels[j + 1] = extend(
-                            labels[j],
-                            n_labels[j],
-                            sample.codes[v],
-                            sample.arities[v],
-                            labels[j + 1],
-                            work.scratch,
-                        )
-                        sizes[j + 1] = grow(sizes[j], sample.arities[v])
-                joined = False
+                    given[j] = nodes[candidates[chosen[j]]]
+                turn(work, changed)
                 for i in range(n_targets):
                     x = targets[i]
                     if not (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
@@ -145,15 +127,12 @@ def refine(
                         return tests, pool_end, True
                     tests += 1
                     if oracle:
-                        independent = d_separated(rule.truth, nodes[x], nodes[y], given, n)
+                        apart = d_separated(rule.truth, nodes[x], nodes[y], given, n)
                     else:
-                        if not joined:
-                            joint = join(sample, cells, work, nodes[y], z, n_labels[n], sizes[n], base)
-                            joined = True
-                        value, df = statistic(sample, cells, work, nodes[x], nodes[y], joint, rule.df)
+                        value, df, decision = test(sample, cells, rule, work, nodes[x], nodes[y], given, n, 0)
                         constant = n == 0 and df == 0 and rule.df != CELLS
-                        independent = constant or excess(cells, rule, 0, value, df) <= 0
-                    if independent:
+                        apart = constant or independent(value, df, decision, cells, rule, 0)
+                    if apart:
                         adj[x, y] = adj[y, x] = 0
                         sep[x, y] = sep[y, x] = pool_end
                         pool[pool_end] = n

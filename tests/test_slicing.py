@@ -1,0 +1,139 @@
+"""CI tests on bit slices against the same tests on rows: equal integers, equal decisions."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brai.counting import FEW_STATES, bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
+from brai.data import Dataset
+from brai.independence import CITest
+from brai.kernels import counts, slicing
+from brai.kernels.counts import CELLS, FULL, STRATA, Joint, Rule
+
+
+def mixed_data(rng, rows, arities, strength=0.7):
+    """Each column copies one before it, more or less."""
+    columns = []
+    for r in arities:
+        own = rng.integers(0, r, rows)
+        if columns and rng.random() < 0.8:
+            other = columns[rng.integers(len(columns))] % r
+            own = np.where(rng.random(rows) < strength, other, own)
+        columns.append(own)
+    return Dataset.from_codes(np.stack(columns, axis=1), arities=arities)
+
+
+def on_rows(data, sample, cells, kind, x, y, z):
+    work = workspace(data, len(z) + 2)
+    labels, n, size = work.labels, 1, 1.0
+    for j, v in enumerate(z):
+        arity = int(sample.arities[v])
+        n = counts.extend(labels[j], n, sample.codes[v], arity, labels[j + 1], work.scratch)
+        size *= arity
+    joint = counts.join(sample, cells, work, y, labels[len(z)], n, size, labels[len(z) + 1])
+    return counts.statistic(sample, cells, work, x, y, Joint(*joint), kind)
+
+
+def on_slices(data, sample, cells, rule, x, y, z, collider):
+    """Statistic, df and decision, and that slices were taken."""
+    work = workspace(data, len(z) + 2)
+    slicing.begin(sample, work)
+    found = slicing.test(sample, cells, rule, work, x, y, np.array([*z, -1]), len(z), collider)
+    for buffer in (work.counts, work.margins, work.scratch):
+        assert not buffer.any()  # handed back as it was
+    return found, work.ready[slicing.ROWS_OF] == -1
+
+
+@pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
+@pytest.mark.parametrize("bdeu", [False, True])
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 500])
+def test_slices_count_as_rows_do(rng, rows, bdeu, kind):
+    data = mixed_data(rng, rows, [2, 3, 4, 2, 1, 3])
+    cells = bdeu_cells(rows, 2.0) if bdeu else log_cells(rows)
+    rule = Rule(np.zeros((2, 8)), kind, np.zeros((0, 0), np.uint8))
+    for sample in (full_sample(data), bootstrap_sample(data, np.random.SeedSequence(3))):
+        sliced = 0
+        for x, y, order in itertools.product(range(6), range(6), range(4)):
+            if x != y:
+                z = [v for v in rng.permutation(6).tolist() if v not in (x, y)][:order]
+                (value, df, decision), taken = on_slices(data, sample, cells, rule, x, y, z, -1)
+                assert (value, df) == on_rows(data, sample, cells, kind, x, y, z)
+                assert decision == slicing.OPEN
+                sliced += taken
+        assert sliced > 40  # of 120
+
+
+RULES = [
+    CITest(),
+    CITest("cmi-c1", threshold=1.0),
+    CITest("cmi", threshold=0.02),
+    CITest("g2", alpha=0.05),
+    CITest("g2", alpha=0.05, df="full"),
+    CITest("g2", alpha=0.05, df="cells"),
+    CITest("cmi-c1", undecided="keep"),
+    CITest("bayes-factor"),
+]
+
+
+@pytest.mark.parametrize("ci", RULES, ids=lambda own: f"{own.name}-{own.df}-{own.undecided}")
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), bootstrap=st.booleans(), collider=st.integers(0, 1))
+def test_an_early_decision_is_the_decision(ci, seed, bootstrap, collider):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(2, 300))
+    data = mixed_data(rng, rows, rng.integers(1, 5, 6).tolist(), rng.choice([0.1, 0.3, 0.95, 1.0]))
+    sample = bootstrap_sample(data, np.random.SeedSequence(seed)) if bootstrap else full_sample(data)
+    cells, rule = ci.cells(rows), ci.rule(rows, bootstrap=bootstrap)
+    for order in range(4):
+        x, y, *z = rng.permutation(6)[: order + 2].tolist()
+        (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, z, collider)
+        exact = counts.excess(cells, rule, collider, *on_rows(data, sample, cells, rule.df, x, y, z)) <= 0
+        assert slicing.independent(value, df, decision, cells, rule, collider) == exact
+
+
+def test_decisions_do_come_early(rng):
+    """Else the test above shows nothing."""
+    ci, early = CITest(), set()
+    cells, rule = ci.cells(400), ci.rule(400, bootstrap=False)
+    for strength in (0.9, 0.999):
+        data = mixed_data(rng, 400, [3] * 8, strength)
+        sample = full_sample(data)
+        for x, y, z in itertools.permutations(range(8), 3):
+            early.add(on_slices(data, sample, cells, rule, x, y, [z], 0)[0][2])
+    assert early == {slicing.DEPENDENT, slicing.OPEN, slicing.INDEPENDENT}
+
+
+def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):
+    data = mixed_data(rng, 200, [3, 2, 4, 3, 20])
+    sample, cells = full_sample(data), log_cells(200)
+    rule, work = Rule(np.zeros((2, 8)), STRATA, np.zeros((0, 0), np.uint8)), workspace(data, 5)
+    slicing.begin(sample, work)
+    sets = np.array([0, 0, 0])
+    for _ in range(200):
+        x, y, *z = rng.permutation(5)[:4].tolist()
+        keep = next((j for j in range(2) if sets[j] != z[j]), 2)
+        sets[:2] = z
+        slicing.turn(work, keep)
+        value, df, _ = slicing.test(sample, cells, rule, work, x, y, sets, 2, -1)
+        assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
+
+
+def test_variables_of_many_states_have_no_bits(rng):
+    data = mixed_data(rng, 100, [FEW_STATES, FEW_STATES + 1])
+    assert full_sample(data).first.tolist() == [0, -1]
+    assert len(full_sample(data).bits) == FEW_STATES
+
+
+def test_a_bootstrap_sample_of_few_variables_has_the_same_rows(rng):
+    data = mixed_data(rng, 90, [2, 3, 2, 4])
+    every = bootstrap_sample(data, np.random.SeedSequence(5))
+    some = bootstrap_sample(data, np.random.SeedSequence(5), np.array([1, 3]))
+    for v in (1, 3):
+        assert (some.codes[v] == every.codes[v]).all()
+        at = slice(every.first[v], every.first[v] + data.arities[v])
+        assert (some.bits[at] == every.bits[at]).all()
