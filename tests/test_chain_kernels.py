@@ -101,7 +101,7 @@ def test_families_are_found_in_the_table_or_scored(rng):
         key = space.arrays.memo.keys[v, v]
         for p in parents:
             key ^= space.arrays.memo.keys[p, v]
-        e, score = choosing.score_of(*space.kernel, space.arrays, v, np.array(parents, np.int32), key)
+        e, score = choosing.score_of(*space.kernel, space.arrays, v, np.array([*parents, -1]), len(parents), key)
         own = tuple(sorted(parents))
         assert score == pytest.approx(scores.families([(v, own)])[0], abs=1e-9)
         assert (e != choosing.OUTSIDE) == (own in table.sets[v])

@@ -12,7 +12,7 @@ from brai import CITest, Dataset
 from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG, NoExtensionError
-from brai.kernels import counts, orienting, predicting, refining, slicing
+from brai.kernels import counts, orienting, predicting, refining, scoring, slicing
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
 from brai.rai import Learner
 from brai.sampling import best_route
@@ -86,8 +86,8 @@ def test_bayes_factor_is_a_difference_of_bdeu_scores(rng):
     data = random_data(rng, 5, 70, 4)
     sample, cells = full_sample(data), bdeu_cells(70, 3.0)
     children, parents = np.array([0, 0]), np.array([1, 2, 3, 2, 3])
-    with_y, without = counts.family_values(
-        sample, cells, workspace(data, 2), children, parents, np.array([0, 3, 5])
+    with_y, without = scoring.family_values(
+        sample, cells, workspace(data, 5), children, parents, np.array([0, 3, 5])
     )
     value, _ = fast(data, sample, cells, 0, 1, [2, 3], STRATA)
     assert value == pytest.approx(with_y - without, abs=1e-8)
@@ -117,8 +117,8 @@ def test_number_of_cells_stays_a_number():
     """999 parents of 4 states have more configurations than a float can hold."""
     data = Dataset.from_codes(np.random.default_rng(0).integers(0, 4, (20, 1000)), arities=[4] * 1000)
     parents = np.arange(1, 1000)
-    args = (workspace(data, 2), np.array([0]), parents, np.array([0, 999]))
-    value = counts.family_values(full_sample(data), bdeu_cells(20, 1.0), *args)[0]
+    args = (workspace(data, 1001), np.array([0]), parents, np.array([0, 999]))
+    value = scoring.family_values(full_sample(data), bdeu_cells(20, 1.0), *args)[0]
     assert value == pytest.approx(20 * np.log(1 / 4))  # each row alone in its configuration
 
 

@@ -18,7 +18,7 @@ def test_toggles_are_differences_of_family_scores(rng, bdeu):
     cells = bdeu_cells(40, 1.0) if bdeu else log_cells(40, np.log(40) / 2)
     scores = FamilyScores(data, "bdeu" if bdeu else "bic")
     adj, allowed = random_dag(rng, 6, 0.5).astype(np.uint8), rng.random((6, 6)) < 0.8
-    work = workspace(data, 3)
+    work = workspace(data, 12)
     for slots in (2**12, 2):  # with room for all families, and for two
         keys = rng.integers(1, 2**64, (6, 6), np.uint64)
         memo = climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))

@@ -140,11 +140,11 @@ class Space:
 
     def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
         self.names, self.d = table.scores.data.names, table.scores.data.n_variables
-        self.kernel = table.scores.arrays(2)
         announce(chaining.run, table.scores.data.codes.dtype)
         sets = table.arrays()
         largest = int(np.diff(sets.begin).max())
         self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
+        self.kernel = table.scores.arrays(self.most + 2)
         rng = np.random.Generator(np.random.PCG64(seed))
         keys = rng.integers(1, 2**64, (self.d, self.d), np.uint64)
         slots = 1 << int(2 * len(table)).bit_length()
@@ -211,6 +211,7 @@ class Walker:
             np.zeros(d, np.uint64),
             np.zeros(d, np.uint8),
             np.zeros(d, np.int64),
+            np.zeros(space.most, np.int64),
         )
         for v, parents in space.checked(start):
             for p in parents:

@@ -21,7 +21,8 @@ from brai._jit import announce
 from brai.counting import bdeu_cells, full_sample, log_cells, workspace
 from brai.data import Dataset
 from brai.graphs import Family
-from brai.kernels.counts import Cells, Sample, Work, family_values
+from brai.kernels.counts import Cells, Sample, Work
+from brai.kernels.scoring import family_values
 
 NAMES = ("bdeu", "bic")
 
@@ -69,9 +70,8 @@ class FamilyScores:
     def _compute(self, families: list[Family]) -> list[float]:
         announce(family_values, self.data.codes.dtype)
         self.n_computed += len(families)
-        values: list[float] = family_values(
-            self._sample, self._cells, self._work, *family_arrays(families)
-        ).tolist()
+        kernel = self.arrays(2 + max(len(parents) for _, parents in families))
+        values: list[float] = family_values(*kernel, *family_arrays(families)).tolist()
         return values
 
 

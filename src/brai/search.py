@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,7 +99,8 @@ def hill_climb(
     for i, j in np.argwhere(must & (base == 0)):
         names = scores.data.names
         raise ValueError(f"start lacks the required edge {names[i]!r} → {names[j]!r}: add it, or leave start out")
-    delta, scored = toggles(*scores.arrays(3), base, limits.allowed, limits.max_parents, memo)
+    kernel = scores.arrays(3 + max(min(limits.max_parents, d - 1), int(base.sum(axis=0).max())))
+    delta, scored = toggles(*kernel, base, limits.allowed, limits.max_parents, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)
     best, best_score, moves = base, -np.inf, 0
@@ -107,10 +108,10 @@ def hill_climb(
         adj = base.copy() if attempt < len(orders) else best.copy()
         if attempt >= len(orders):
             perturb(adj, limits.allowed, limits.max_parents, perturbations, state)
-            delta, n = toggles(*scores.arrays(3), adj, limits.allowed, limits.max_parents, memo)
+            delta, n = toggles(*kernel, adj, limits.allowed, limits.max_parents, memo)
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
-        made, n = _climb(scores, adj, delta.copy(), order, memo, limits)
+        made, n = _climb(kernel, adj, delta.copy(), order, memo, limits)
         score = scores.total(families_of(adj))
         moves, scored = moves + made, scored + n
         if score > best_score + TIE:
@@ -119,7 +120,7 @@ def hill_climb(
 
 
 def _climb(
-    scores: FamilyScores,
+    kernel: tuple[Any, ...],
     adj: Adjacency,
     delta: NDArray[np.float64],
     order: NDArray[np.int64],
@@ -128,7 +129,7 @@ def _climb(
 ) -> tuple[int, int]:
     allowed, most, tabu, patience, moves = limits
     listed = np.zeros(tabu, np.uint64)
-    made, scored = climb(*scores.arrays(3), adj, allowed, most, delta, order, memo, listed, patience, moves)
+    made, scored = climb(*kernel, adj, allowed, most, delta, order, memo, listed, patience, moves)
     return int(made), int(scored)
 
 

@@ -16,11 +16,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from brai._jit import njit
+from brai._jit import lean, njit
 from brai.kernels.choosing import OUTSIDE, Space, draw, gather, one_of, score_of, uniform
 from brai.kernels.counts import MUST, Array, Cells, Sample, Work
+from brai.kernels.slicing import begin
 
 GIBBS, REVERSAL, TOGGLE, PAIR = 0, 1, 2, 3  # kinds of moves
 LEFT, RIGHT, IS_LEFT, IS_RIGHT = 1, 2, 4, 8  # marks: in U, in V, u itself, v itself
@@ -38,12 +37,13 @@ class Graph(NamedTuple):
     key: Array  # (d,) uint64: the hash of the family
     mark: Array  # (d,) uint8
     stack: Array  # (d,) int64
+    room: Array  # (most,) int64: for the parents of a family
 
 
 # --- the graph -------------------------------------------------------------------------------------------
 
 
-@njit
+@lean
 def has_parent(graph: Graph, v: int, p: int) -> bool:
     """Whether p → v."""
     for k in range(graph.n_parents[v]):
@@ -52,7 +52,7 @@ def has_parent(graph: Graph, v: int, p: int) -> bool:
     return False
 
 
-@njit
+@lean
 def link(graph: Graph, p: int, v: int) -> None:
     """Add p → v."""
     graph.parents[v, graph.n_parents[v]] = p
@@ -61,7 +61,7 @@ def link(graph: Graph, p: int, v: int) -> None:
     graph.n_children[p] += 1
 
 
-@njit
+@lean
 def take_out(items: Array, n: int, item: int) -> None:
     """Take an item out of items[:n]; the last one takes its place."""
     for k in range(n):
@@ -70,7 +70,7 @@ def take_out(items: Array, n: int, item: int) -> None:
             break
 
 
-@njit
+@lean
 def unlink(graph: Graph, p: int, v: int) -> None:
     """Take away p → v."""
     take_out(graph.parents[v], graph.n_parents[v], p)
@@ -79,7 +79,7 @@ def unlink(graph: Graph, p: int, v: int) -> None:
     graph.n_children[p] -= 1
 
 
-@njit
+@lean
 def mark_below(graph: Graph, v: int, mark: int, barred: int) -> None:
     """Mark v and what is below it; the way into ``barred`` is closed."""
     graph.mark[v] |= mark
@@ -95,7 +95,7 @@ def mark_below(graph: Graph, v: int, mark: int, barred: int) -> None:
                 top += 1
 
 
-@njit
+@lean
 def put(space: Space, graph: Graph, v: int, e: int) -> bool:
     """Give v the parents of set e; whether that changed anything."""
     if graph.entry[v] == e:
@@ -117,18 +117,20 @@ def put(space: Space, graph: Graph, v: int, e: int) -> bool:
 @njit
 def settle(sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph) -> None:
     """Keys, entries and scores of a graph whose edges are linked."""
+    begin(sample, work)
     for v in range(len(graph.key)):
         graph.key[v] = space.memo.keys[v, v]
         for k in range(graph.n_parents[v]):
             graph.key[v] ^= space.memo.keys[graph.parents[v, k], v]
-        own = graph.parents[v, : graph.n_parents[v]]
-        graph.entry[v], graph.score[v] = score_of(sample, cells, work, space, v, own, graph.key[v])
+            graph.room[k] = graph.parents[v, k]
+        n, key = graph.n_parents[v], graph.key[v]
+        graph.entry[v], graph.score[v] = score_of(sample, cells, work, space, v, graph.room, n, key)
 
 
 # --- moves: each returns whether the graph changed -------------------------------------------------------
 
 
-@njit
+@lean
 def redraw(space: Space, graph: Graph, v: int, state: Array) -> bool:
     """GIBBS: the parents of v anew, given all the rest."""
     if graph.entry[v] == OUTSIDE:
@@ -139,7 +141,7 @@ def redraw(space: Space, graph: Graph, v: int, state: Array) -> bool:
     return put(space, graph, v, draw(space, 0, n, state))
 
 
-@njit
+@lean
 def mark_both(graph: Graph, u: int, v: int) -> None:
     """Mark what is below u and below v once both have no parents."""
     graph.mark[:] = 0
@@ -149,7 +151,7 @@ def mark_both(graph: Graph, u: int, v: int) -> None:
     graph.mark[v] |= IS_RIGHT
 
 
-@njit
+@lean
 def turn(space: Space, graph: Graph, state: Array) -> bool:
     """REVERSAL: an edge u → v turned round, with new parents of both (Grzegorczyk & Husmeier 2008)."""
     n_edges = graph.n_parents.sum()
@@ -184,7 +186,7 @@ def turn(space: Space, graph: Graph, state: Array) -> bool:
     return True
 
 
-@njit
+@lean
 def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> bool:
     """PAIR: the parents of u and of v anew, together, given all the rest."""
     if graph.entry[u] == OUTSIDE or graph.entry[v] == OUTSIDE:
@@ -209,7 +211,7 @@ def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> boo
     return put(space, graph, v, new_v) or changed
 
 
-@njit
+@lean
 def toggle(
     sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph, i: int, j: int, state: Array
 ) -> bool:
@@ -220,7 +222,7 @@ def toggle(
         return False
     if (delete and space.allowed[i, j] == MUST) or (reverse and space.allowed[j, i] == MUST):
         return False
-    own, n = np.empty(most, np.int32), 0
+    own, n = graph.room, 0
     for k in range(graph.n_parents[j]):
         if graph.parents[j, k] != i:
             own[n] = graph.parents[j, k]
@@ -229,7 +231,7 @@ def toggle(
         own[n] = i
         n += 1
     key_j, key_i = graph.key[j] ^ keys[i, j], graph.key[i] ^ keys[j, i]
-    e_j, score_j = score_of(sample, cells, work, space, j, own[:n], key_j)
+    e_j, score_j = score_of(sample, cells, work, space, j, own, n, key_j)
     gain, e_i, score_i = score_j - graph.score[j], OUTSIDE, 0.0
     if reverse:
         n = 0
@@ -237,7 +239,7 @@ def toggle(
             if graph.parents[i, k] != j:
                 own[n] = graph.parents[i, k]
                 n += 1
-        e_i, score_i = score_of(sample, cells, work, space, i, own[:n], key_i)
+        e_i, score_i = score_of(sample, cells, work, space, i, own, n, key_i)
         gain += score_i - graph.score[i]
     if gain < 0 and uniform(state) >= math.exp(gain):
         return False
@@ -259,7 +261,7 @@ def toggle(
     return True
 
 
-@njit
+@lean
 def step(sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph, kind: int, state: Array) -> bool:
     """One move of this kind, at a place drawn at random."""
     d = len(graph.key)
@@ -296,6 +298,7 @@ def run(
     ``shares`` are the chances of the kinds, added up. ``tally`` counts, by kind, moves and those that changed the
     graph.
     """
+    begin(sample, work)
     for t in range(len(scores)):
         for _ in range(steps):
             kind, chance = 0, uniform(state)

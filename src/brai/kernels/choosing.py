@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brai._jit import njit
+from brai._jit import lean, njit
 from brai.kernels.climbing import Memo, below, next_random, recalled
-from brai.kernels.counts import Array, Cells, Sample, Work, label_parents, label_value
+from brai.kernels.counts import Array, Cells, Sample, Work
 from brai.kernels.ordering import Sets
+from brai.kernels.scoring import family_value
+from brai.kernels.slicing import turn
 
 DEPTH = 35.0  # nats below the best set that fits where a scan ends: exp(-35) is below the rounding of sums
 DEEP = 600.0  # nats below the best set of a variable to which weights are kept
@@ -37,19 +39,19 @@ class Space(NamedTuple):
     weights: Array  # the same, float64
 
 
-@njit
+@lean
 def uniform(state: Array) -> float:
     """A random number from 0 to 1, 1 excluded."""
     return float(next_random(state) >> np.uint64(11)) * 2.0**-53
 
 
-@njit
+@lean
 def one_of(state: Array, n: int) -> int:
     """A random number 0..n-1, with a sign: uint64 and int64 would make a float."""
     return int(np.int64(below(state, n)))
 
 
-@njit
+@lean
 def bit(v: int) -> np.uint64:
     """The bit of node v in a signature."""
     return np.uint64(1) << np.uint64(v & 63)
@@ -71,7 +73,7 @@ def index_sets(sets: Sets, keys: Array, hashes: Array, entries: Array, signature
             hashes[slot], entries[slot] = value, e
 
 
-@njit
+@lean
 def entry_of(space: Space, value: int) -> int:
     """The set with this hash, or OUTSIDE."""
     slot = np.int64(value & np.uint64(len(space.hashes) - 1))
@@ -82,9 +84,9 @@ def entry_of(space: Space, value: int) -> int:
     return OUTSIDE
 
 
-@njit
+@lean
 def score_of(
-    sample: Sample, cells: Cells, work: Work, space: Space, v: int, parents: Array, value: int
+    sample: Sample, cells: Cells, work: Work, space: Space, v: int, parents: Array, n: int, value: int
 ) -> tuple[int, float]:
     """Entry and score of a family, from the table, from memory or counted."""
     e = entry_of(space, value)
@@ -92,13 +94,13 @@ def score_of(
         return e, space.sets.scores[e]
     slot, known = recalled(space.memo, value)
     if not known:
-        z, other, n, size = label_parents(sample, work, parents, work.labels[0], work.labels[1])
+        turn(work, 0)
         space.memo.hashes[slot] = value
-        space.memo.scores[slot] = label_value(sample, cells, work, v, z, n, size, other)
+        space.memo.scores[slot] = family_value(sample, cells, work, v, parents, n)
     return OUTSIDE, space.memo.scores[slot]
 
 
-@njit
+@lean
 def signature(mark: Array, marks: int) -> np.uint64:
     """The nodes that have one of the marks."""
     found = np.uint64(0)
@@ -108,7 +110,7 @@ def signature(mark: Array, marks: int) -> np.uint64:
     return found
 
 
-@njit
+@lean
 def meets(sets: Sets, e: int, mark: Array, marks: int) -> bool:
     """Whether a member of set e has one of the marks."""
     for k in range(sets.begin[e], sets.begin[e + 1]):
@@ -117,7 +119,7 @@ def meets(sets: Sets, e: int, mark: Array, marks: int) -> bool:
     return False
 
 
-@njit
+@lean
 def gather(space: Space, row: int, v: int, mark: Array, never: int, need: int) -> tuple[int, float]:
     """Sets of v no member of which has a mark of ``never`` and, if ``need`` is not 0, some has one of ``need``.
 
@@ -147,7 +149,7 @@ def gather(space: Space, row: int, v: int, mark: Array, never: int, need: int) -
     return n, (sets.scores[first] if kept else top) + math.log(total)
 
 
-@njit
+@lean
 def draw(space: Space, row: int, n: int, state: Array) -> int:
     """One of the n sets gathered, by weight."""
     total = 0.0

@@ -16,14 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brai._jit import njit
-from brai.kernels.counts import MUST, Array, Cells, Sample, Work, extend, grow, label_parents, label_value
+from brai._jit import lean, njit
+from brai.kernels.counts import MUST, Array, Cells, Sample, Work
+from brai.kernels.scoring import family_value
+from brai.kernels.slicing import begin, turn
 
 TIE = 1e-9
 NONE, TOGGLE, REVERSE = 0, 1, 2
 
 
-@njit
+@lean
 def next_random(state: Array) -> int:
     """Random bits (xorshift64, Marsaglia 2003); ``state`` is one uint64, not 0."""
     x = state[0]
@@ -34,21 +36,21 @@ def next_random(state: Array) -> int:
     return x
 
 
-@njit
+@lean
 def below(state: Array, n: int) -> int:
     """A random number 0..n-1."""
     return int((next_random(state) >> np.uint64(11)) % np.uint64(n))
 
 
-@njit
-def parents_of(adj: Array, j: int, buffer: Array) -> Array:
-    """Parents of j, in increasing order."""
+@lean
+def parents_of(adj: Array, j: int, buffer: Array) -> int:
+    """Fill in the parents of j, in increasing order; returns their number."""
     n = 0
     for i in range(len(adj)):
         if adj[i, j]:
             buffer[n] = i
             n += 1
-    return buffer[:n]
+    return n
 
 
 class Memo(NamedTuple):
@@ -59,7 +61,7 @@ class Memo(NamedTuple):
     scores: Array  # (slots,) float64
 
 
-@njit
+@lean
 def recalled(memo: Memo, value: int) -> tuple[int, bool]:
     """Slot of a family, and whether its score is there."""
     slot = int(value & np.uint64(len(memo.hashes) - 1))
@@ -80,42 +82,42 @@ def toggle_column(
 ) -> int:
     """Fill delta[:, j]; returns the number of families scored."""
     d, scored = len(adj), 0
-    buffer, fewer = np.empty(d, np.int64), np.empty(d, np.int64)
-    own = parents_of(adj, j, buffer)
+    own, given = np.empty(d + 1, np.int64), np.empty(d + 1, np.int64)
+    n = parents_of(adj, j, own)
     here = memo.keys[j, j]
-    for p in own:
-        here ^= memo.keys[p, j]
-    z, other, n, size = label_parents(sample, work, own, work.labels[0], work.labels[1])
+    for k in range(n):
+        here ^= memo.keys[own[k], j]
+        given[k] = own[k]
+    begin(sample, work)
     slot, known = recalled(memo, here)
     if not known:
         memo.hashes[slot], scored = here, scored + 1
-        memo.scores[slot] = label_value(sample, cells, work, j, z, n, size, other)
+        memo.scores[slot] = family_value(sample, cells, work, j, given, n)
     now = memo.scores[slot]
     for i in range(d):
         delta[i, j] = -np.inf
-        if i == j or adj[i, j] or not allowed[i, j] or len(own) >= most:
+        if i == j or adj[i, j] or not allowed[i, j] or n >= most:
             continue
         slot, known = recalled(memo, here ^ memo.keys[i, j])
         if not known:
-            m = extend(z, n, sample.codes[i], sample.arities[i], work.labels[2], work.scratch)
-            more = grow(size, sample.arities[i])
+            given[n] = i
+            turn(work, n)
             memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
-            memo.scores[slot] = label_value(sample, cells, work, j, work.labels[2], m, more, other)
+            memo.scores[slot] = family_value(sample, cells, work, j, given, n + 1)
         delta[i, j] = memo.scores[slot] - now
-    for i in own:
-        delta[i, j] = -np.inf
+    for leaving in range(n):
+        i = own[leaving]
         if allowed[i, j] == MUST:
             continue
         slot, known = recalled(memo, here ^ memo.keys[i, j])
         if not known:
-            k = 0
-            for p in own:
-                if p != i:
-                    fewer[k] = p
-                    k += 1
-            z, other, n, size = label_parents(sample, work, fewer[:k], work.labels[0], work.labels[1])
+            for k in range(leaving):
+                given[k] = own[k]
+            for k in range(leaving + 1, n):
+                given[k - 1] = own[k]
+            turn(work, 0)
             memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
-            memo.scores[slot] = label_value(sample, cells, work, j, z, n, size, other)
+            memo.scores[slot] = family_value(sample, cells, work, j, given, n - 1)
         delta[i, j] = memo.scores[slot] - now
     return scored
 
@@ -150,13 +152,13 @@ def reachable(adj: Array, reach: Array) -> None:
                     n += 1
 
 
-@njit
+@lean
 def is_below(reach: Array, i: int, j: int) -> bool:
     """Whether a directed path leads from i to j."""
     return (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != np.uint64(0)
 
 
-@njit
+@lean
 def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
     """Whether i → j is the only directed path from i to j."""
     lone = True
@@ -165,7 +167,7 @@ def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
     return lone
 
 
-@njit
+@lean
 def is_listed(hashes: Array, n: int, value: int) -> bool:
     """Whether a graph is in the tabu list, which is a ring of hashes, n of them so far."""
     listed = False

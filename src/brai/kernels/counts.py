@@ -320,33 +320,6 @@ def label_value(
 
 
 @njit
-def label_parents(
-    sample: Sample, work: Work, parents: Array, z: Array, other: Array
-) -> tuple[Array, Array, int, float]:
-    """Label rows by the states of the parents: labels, the other array, number of labels, configurations."""
-    n, size = 1, 1.0
-    z[: len(sample.weights)] = 0
-    for p in parents:
-        n = extend(z, n, sample.codes[p], sample.arities[p], other, work.scratch)
-        z, other = other, z
-        size = grow(size, sample.arities[p])
-    return z, other, n, size
-
-
-@njit
-def family_values(
-    sample: Sample, cells: Cells, work: Work, children: Array, parents: Array, starts: Array
-) -> Array:
-    """Score of each family in nats; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
-    out = np.empty(len(children))
-    for i in range(len(children)):
-        own = parents[starts[i] : starts[i + 1]]
-        z, other, n, size = label_parents(sample, work, own, work.labels[0], work.labels[1])
-        out[i] = label_value(sample, cells, work, children[i], z, n, size, other)
-    return out
-
-
-@njit
 def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
     """Whether given[:n_given] d-separates x and y (Bayes ball, Shachter 1998)."""
     d = len(dag)

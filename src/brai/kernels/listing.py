@@ -10,40 +10,37 @@ from __future__ import annotations
 import numpy as np
 
 from brai._jit import njit
-from brai.kernels.counts import Array, Cells, Sample, Work, extend, grow, label_value
+from brai.kernels.counts import Array, Cells, Sample, Work
+from brai.kernels.scoring import family_value
+from brai.kernels.slicing import begin, turn
 
 
 @njit
 def single_gains(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> tuple[float, Array]:
     """Score of x without parents, and what each candidate alone gains on it."""
-    rows = len(sample.weights)
-    z, other = work.labels[0], work.labels[3]
-    z[:rows] = 0
-    alone = label_value(sample, cells, work, x, z, 1, 1.0, other)
-    gains = np.empty(len(candidates))
+    begin(sample, work)
+    given, gains = np.zeros(1, np.int64), np.empty(len(candidates))
+    alone = family_value(sample, cells, work, x, given, 0)
     for a in range(len(candidates)):
-        p = candidates[a]
-        n = extend(z, 1, sample.codes[p], sample.arities[p], work.labels[1], work.scratch)
-        size = grow(1.0, sample.arities[p])
-        gains[a] = label_value(sample, cells, work, x, work.labels[1], n, size, other) - alone
+        given[0] = candidates[a]
+        turn(work, 0)
+        gains[a] = family_value(sample, cells, work, x, given, 1) - alone
     return alone, gains
 
 
 @njit
 def pair_scores(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> Array:
     """Score of x with each pair of candidates (upper triangle)."""
-    m, rows = len(candidates), len(sample.weights)
-    base, one, two, other = work.labels[0], work.labels[1], work.labels[2], work.labels[3]
-    base[:rows] = 0
+    m, given = len(candidates), np.zeros(2, np.int64)
     out = np.full((m, m), -np.inf)
+    begin(sample, work)
     for a in range(m):
-        p = candidates[a]
-        n_one = extend(base, 1, sample.codes[p], sample.arities[p], one, work.scratch)
+        given[0] = candidates[a]
+        turn(work, 0)
         for b in range(a + 1, m):
-            q = candidates[b]
-            n = extend(one, n_one, sample.codes[q], sample.arities[q], two, work.scratch)
-            size = grow(grow(1.0, sample.arities[p]), sample.arities[q])
-            out[a, b] = label_value(sample, cells, work, x, two, n, size, other)
+            given[1] = candidates[b]
+            turn(work, 1)
+            out[a, b] = family_value(sample, cells, work, x, given, 2)
     return out
 
 
@@ -68,12 +65,9 @@ def larger_sets(
     to two members and filled in here for more. Returns as many as there are, even if there was not room for
     all.
     """
-    m, rows, found = len(candidates), len(sample.weights), 0
-    chosen = np.empty(most, np.int64)
-    labels = np.zeros(most + 1, np.int64)
-    sizes = np.ones(most + 1)
-    labels[0] = 1
-    work.labels[0][:rows] = 0
+    m, found = len(candidates), 0
+    chosen, given = np.empty(most, np.int64), np.empty(most, np.int64)
+    begin(sample, work)
     for size in range(3, most + 1):  # by size, so that all subsets are known
         depth = 0
         chosen[0] = -1
@@ -82,10 +76,8 @@ def larger_sets(
             if chosen[depth] > m - (size - depth):
                 depth -= 1
                 continue
-            p = candidates[chosen[depth]]
-            z, to = work.labels[depth], work.labels[depth + 1]
-            labels[depth + 1] = extend(z, labels[depth], sample.codes[p], sample.arities[p], to, work.scratch)
-            sizes[depth + 1] = grow(sizes[depth], sample.arities[p])
+            given[depth] = candidates[chosen[depth]]
+            turn(work, depth)
             if depth < size - 1:
                 depth += 1
                 chosen[depth] = chosen[depth - 1]
@@ -96,7 +88,7 @@ def larger_sets(
             top = -np.inf
             for k in range(size):
                 top = max(top, best[mask & ~(1 << chosen[k])])
-            score = label_value(sample, cells, work, x, to, labels[size], sizes[size], work.labels[most + 1])
+            score = family_value(sample, cells, work, x, given, size)
             best[mask] = max(top, score)
             if score > top + margin:
                 if found < len(scores):

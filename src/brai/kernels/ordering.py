@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brai._jit import njit
+from brai._jit import lean, njit
 from brai.kernels.climbing import TIE, below
 from brai.kernels.counts import Array
 
@@ -66,7 +66,7 @@ def earliest_sets(first: Array, begin: Array, members: Array) -> Array:
     return out
 
 
-@njit
+@lean
 def best_set(sets: Sets, e: int, place: Array, limit: int) -> int:
     """The first set from e on whose members all come before ``limit``."""
     while True:
@@ -80,7 +80,7 @@ def best_set(sets: Sets, e: int, place: Array, limit: int) -> int:
         e += 1
 
 
-@njit
+@lean
 def with_member(sets: Sets, u: int, now: int, v: int, place: Array, limit: int) -> int:
     """The best set of u if v may be a member, with others that come before ``limit``; ``now`` is that without."""
     e = sets.earliest[u, v]
@@ -101,7 +101,7 @@ def with_member(sets: Sets, u: int, now: int, v: int, place: Array, limit: int) 
     return now
 
 
-@njit
+@lean
 def is_member(sets: Sets, e: int, v: int) -> bool:
     """Whether v is in set e."""
     for k in range(sets.begin[e], sets.begin[e + 1]):
@@ -110,7 +110,7 @@ def is_member(sets: Sets, e: int, v: int) -> bool:
     return False
 
 
-@njit
+@lean
 def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
     """Where v gains most, and how much."""
     order, place, chosen = now.order, now.place, now.chosen
@@ -137,7 +137,7 @@ def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
     return to, best
 
 
-@njit
+@lean
 def look_at(now: Order, v: int) -> None:
     """Put v into the queue, unless it is there."""
     if not now.waits[v]:
@@ -146,7 +146,7 @@ def look_at(now: Order, v: int) -> None:
         now.ends[1] += 1
 
 
-@njit
+@lean
 def move(sets: Sets, now: Order, v: int, to: int) -> None:
     """Put v at ``to``; variables that get another set are to be looked at."""
     order, place, chosen = now.order, now.place, now.chosen
@@ -184,7 +184,7 @@ def settle(sets: Sets, now: Order) -> float:
     return total(sets, now)
 
 
-@njit
+@lean
 def total(sets: Sets, now: Order) -> float:
     """Score of an order that is settled."""
     out = 0.0
@@ -193,7 +193,7 @@ def total(sets: Sets, now: Order) -> float:
     return out
 
 
-@njit
+@lean
 def shuffle(order: Array, state: Array) -> None:
     """A random order."""
     for k in range(len(order) - 1, 0, -1):
@@ -201,7 +201,7 @@ def shuffle(order: Array, state: Array) -> None:
         order[k], order[j] = order[j], order[k]
 
 
-@njit
+@lean
 def follow(sets: Sets, now: Order) -> bool:
     """Move what is in the queue, and what that changes; whether anything moved."""
     moved = False
@@ -231,7 +231,7 @@ def climb_order(sets: Sets, now: Order, state: Array) -> float:
     return settle(sets, now)
 
 
-@njit
+@lean
 def kick(sets: Sets, now: Order, state: Array) -> None:
     """Make room for a set better than the chosen one of some variable: put it, or the members, elsewhere."""
     v = below(state, len(now.order))

@@ -18,7 +18,7 @@ import numpy as np
 from numba.core import config, types
 from numba.extending import intrinsic
 
-from brai._jit import inner, njit
+from brai._jit import inner, lean, njit
 from brai.kernels.counts import (
     CELLS,
     FULL,
@@ -124,13 +124,14 @@ def turn(work: Work, level: int) -> None:
     ready[ROWS_OF] = ready[SLICES_OF] = -1
 
 
-@inner
+@lean
 def slice_further(sample: Sample, work: Work, level: int, v: int) -> None:
     """The configurations of one more variable; none are kept if they are too many."""
     slices, first, m = work.slices, sample.first[v], 0
     to, most = level + 1, slices.sizes.shape[1]
+    cost = slices.n[level] * sample.arities[v] * ((sample.n_rows >> 6) + SETUP)
     slices.n[to] = 0
-    if first < 0:
+    if first < 0 or cost > WORTH * len(sample.weights) + 512:
         return
     for s in range(slices.n[level]):
         left = slices.sizes[level, s]
