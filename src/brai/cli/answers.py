@@ -109,11 +109,13 @@ def answer(model: StructureLearner, kind: str, *words: str) -> dict[str, Any]:
     ask, n = _QUESTIONS[kind]
     if len(words) < n or (len(words) > n and kind not in ("marginal", "do")):
         raise ValueError(f"{kind} takes {n} name{'s' * (n > 1)}, not {len(words)}: brai query -h shows how to ask")
+    from brai._checks import near
+
     names = list(model.feature_names_in_)
     for name in words[:n]:
         if name not in names:
             known = ", ".join(names[:20]) + " …" * (len(names) > 20)
-            raise ValueError(f"no variable {name!r}: choose from {known}")
+            raise ValueError(f"no variable {name!r}{near(name, names)}: choose from {known}")
     return ask(model, *words)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, read_states
+from brai.cli.options import Duration, in_options, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,6 +106,13 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     help='TOML file with the labels of columns: rain = ["no", "yes"].',
 )
 @click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "label"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, drop their rows, or make missing a state.",
+)
+@click.option(
     "--knowledge",
     type=click.Path(path_type=Path),
     default=None,
@@ -118,6 +125,7 @@ def learn(
     delimiter: str | None,
     drop: tuple[str, ...],
     states: Path | None,
+    missing: Any,
     knowledge: Path | None,
     **options: Any,
 ) -> None:
@@ -130,7 +138,12 @@ def learn(
     from brai.knowledge import Knowledge
 
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
-    data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=read_states(states))
+    labels = read_states(states)
+    with in_options():
+        data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
+    if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
+        which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
+        warn(f"only one value in {which}: no edge can lead there; --drop COLUMN leaves a column out")
     work(data, file.name, knowledge=known, **options)
 
 
