@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from brai import BRAI, DPMCMC, RAI, Bootstrap, Dataset, Exact, HillClimbing, Posterior, io, load_network
+from brai.differences import differences
 from brai.graphs import PDAG
 from brai.mcmc import Draws
 from brai.report import build, layout, page, page_data, write
@@ -249,10 +250,11 @@ def test_differences_lead_from_one_graph_to_the_other(seed):
     rng = np.random.default_rng(seed)
     names = tuple("abcdefg")
     first, other = (PDAG(names, random_dag(rng, 7, 0.4)).to_cpdag() for _ in range(2))
-    found = build.differences(first, other)
+    found = differences(first, other)
     assert len(found) == first.shd(other)
     made = first.adjacency.copy()
-    for i, j, kind, directed in found:
+    for one in found:
+        (i, j, directed), kind = one.line, one.kind
         assert (kind == "added") == (not first.skeleton()[i, j])
         made[i, j] = made[j, i] = 0
         if kind != "removed":

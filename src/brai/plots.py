@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from brai.base import StructureLearner
 from brai.consensus import TIE, Row
+from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.network import Network
 from brai.posterior import Posterior
-from brai.report.build import arranged, differences, label_of, lines
+from brai.report.build import arranged, label_of
 from brai.report.layout import Layout
 from brai.report.trace import chains_of, score_series
 
@@ -94,14 +95,14 @@ def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax:
     second = second.reorder(first.names)
     union = PDAG(first.names, first.adjacency | second.adjacency)
     page = _Page(union, ax)
-    differ = {(min(one[:2]), max(one[:2])): one for one in differences(first, second)}
+    differ = {(min(one.line[:2]), max(one.line[:2])): one for one in differences(first, second)}
     for i, j, directed in lines(first):
         if (min(i, j), max(i, j)) not in differ:
             page.edge(i, j, directed, color=GREY)
     looks = {"removed": (ORANGE, "--"), "added": (BLUE, "-"), "turned": (PURPLE, "-")}
-    for i, j, kind, directed in differ.values():
-        color, style = looks[kind]
-        page.edge(i, j, bool(directed), color=color, style=style, width=2.2)
+    for one in differ.values():
+        color, style = looks[one.kind]
+        page.edge(*one.line, color=color, style=style, width=2.2)
     page.nodes()
     from matplotlib.lines import Line2D
 

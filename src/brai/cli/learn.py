@@ -78,7 +78,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--budget",
                 type=Duration(),
                 default=None,
-                help="Time that learning, and then MCMC, may take: 60s, 5m, 1h.",
+                help="Time for learning the graph; the chains get as much again: 60s, 5m, 1h.",
             ),
             click.option(
                 "-o",
@@ -154,9 +154,11 @@ def demo(rows: int, **options: Any) -> None:
     """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
     from brai.cli.work import learn as work
     from brai.network import load_network
+    from brai.summary import edge_lines
 
     network = load_network("asia")
     if not options["as_json"]:
         click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
-        click.echo("".join(f"  {line}\n" for line in str(network.pdag.to_cpdag()).splitlines()))
+        truth = network.pdag.to_cpdag()
+        click.echo("\n".join([*edge_lines(truth.directed_edges(), truth.undirected_edges()), ""]))
     work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)

@@ -30,6 +30,7 @@ from brai._columns import count
 from brai._files import write_text
 from brai.base import StructureLearner
 from brai.consensus import TIE, Row, consensus, table
+from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.posterior import Posterior
 from brai.report.layout import Layout, layered
@@ -146,14 +147,15 @@ def _reordered(posterior: Posterior, names: tuple[str, ...]) -> Posterior:
 
 
 def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name: str | None) -> list[list[str]]:
+    kind = posterior.kind
     return [
         *([["Data", data_name]] if data_name else []),
         ["Rows", f"{n_rows:,}"],
         ["Variables", f"{len(posterior.names):,}"],
         ["Learner", type(model).__name__],
         [f"Best score ({model.family_score})", f"{model.log_score_:,.2f}".replace("-", "−")],
-        ["CPDAGs weighed", f"{len(posterior):,}"],
-        ["As uncertain as", f"{count(max(1, round(posterior.n_effective)), 'equal CPDAG')}"],
+        [f"{kind}s weighed", f"{len(posterior):,}"],
+        ["As uncertain as", f"{count(max(1, round(posterior.n_effective)), f'equal {kind}')}"],
     ]
 
 
@@ -256,33 +258,11 @@ def _best(model: StructureLearner, posterior: Posterior, k: int) -> list[Plain]:
     for graph, score in graphs:
         differ = differences(first, graph)
         card: Plain = {"score": score, "probability": known.get(graph), "edges": graph.n_edges, "n": len(differ)}
-        card["differences"] = differ[:DIFFERENCES]
+        card["differences"] = [[*one.line[:2], one.kind, int(one.line.directed)] for one in differ[:DIFFERENCES]]
         if graph is first:
             card["graph"] = [[i, j, int(directed)] for i, j, directed in lines(graph)]
         cards.append(card)
     return cards
-
-
-def lines(graph: PDAG) -> list[tuple[int, int, bool]]:
-    """Edges as (tail, head, directed), an undirected one once."""
-    a = graph.adjacency
-    return [(int(i), int(j), not a[j, i]) for i, j in np.argwhere(a) if i < j or not a[j, i]]
-
-
-def differences(first: PDAG, other: PDAG) -> list[list[Any]]:
-    """[i, j, kind, directed] for each pair joined otherwise; kind is "added", "removed" or "turned".
-
-    i → j is the edge of ``other``, or of ``first`` where it was removed; ``directed`` is 0 if it has no direction.
-    """
-    a, b = first.adjacency, other.adjacency
-    found: list[list[Any]] = []
-    for i, j in np.argwhere(np.triu((a != b) | (a != b).T, 1)).tolist():
-        here, there = a[i, j] or a[j, i], b[i, j] or b[j, i]
-        now = b if there else a
-        kind = "turned" if here and there else "added" if there else "removed"
-        tail, head = (i, j) if now[i, j] else (j, i)
-        found.append([tail, head, kind, int(not (now[i, j] and now[j, i]))])
-    return found
 
 
 # --- the rest -------------------------------------------------------------------------------------
