@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.base import StructureLearner
-from brai.consensus import TIE, Row
+from brai.consensus import DECIDED, TIE, Row
 from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.network import Network
@@ -61,14 +61,15 @@ def graph(
 ) -> Any:
     """Draw a PDAG, or the consensus graph of a fitted model or a posterior.
 
-    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on
-    and hollow below. ``probabilities`` writes P(adjacent) beside edges, by default if there are FEW at most.
+    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on,
+    hollow below, and left out up to `brai.consensus.DECIDED`. ``probabilities`` writes P(adjacent) beside edges,
+    by default if there are FEW at most.
     """
     _checked(source, (PDAG, StructureLearner, Posterior), "a PDAG, a fitted model or a Posterior")
     if isinstance(source, PDAG):
         drawn, rows = source, dict[tuple[str, str], Row]()
     else:
-        found = source.consensus(threshold)
+        found = source.consensus(threshold, DECIDED)
         drawn, rows = found.graph, {(row["from"], row["to"]): row for row in found.edges}
     page = _Page(drawn, ax)
     show = bool(rows) and (len(rows) <= FEW if probabilities is None else probabilities)

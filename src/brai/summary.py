@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from brai._columns import count
-from brai.consensus import TIE, table
+from brai.consensus import DECIDED, TIE, table
 from brai.estimators import BRAI
 from brai.posterior import Posterior
 
@@ -115,7 +115,7 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
         width = max(len(row["from"]) + len(row["to"]) for row in rows) + 3
         head.append(f"  {'edge':<{width}}  strength  direction")
     for row in rows:
-        sign = "→" if row["direction"] > 0.5 + TIE else "–"
+        sign = "→" if row["direction"] > DECIDED + TIE else "–"
         edge = f"{row['from']} {sign} {row['to']}"
         lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}")
     lines = [*head, *_at_most(lines, where)]

@@ -29,7 +29,7 @@ from brai._checks import check_count
 from brai._columns import count
 from brai._files import write_text
 from brai.base import StructureLearner
-from brai.consensus import TIE, Row, consensus, table
+from brai.consensus import DECIDED, TIE, Row, consensus, table
 from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.posterior import Posterior
@@ -190,7 +190,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
     floor = FLOOR if len(strengths) <= MOST else max(FLOOR, math.ceil(float(strengths[MOST]) * 1000) / 1000)
     rows = table(names, edges, floor)
     rows.sort(key=lambda row: (-round(row["strength"] * row["direction"], 9), row["from"], row["to"]))
-    layout, labels, widths = arranged(consensus(names, edges).graph)
+    layout, labels, widths = arranged(consensus(names, edges, direction=DECIDED).graph)
     return {
         "labels": labels,
         "x": _short(layout.x),
@@ -214,7 +214,7 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
     found = []
     for row in rows:
         i, j = place[row["from"]], place[row["to"]]
-        sure = int(row["direction"] > 0.5 + TIE)
+        sure = int(row["direction"] > DECIDED + TIE)
         kind = int(best.adjacency[i, j]) + 2 * int(best.adjacency[j, i])  # 1: as here, 2: turned, 3: undirected
         spread = None if apart is None else round(float(apart[i, j]), 4)
         found.append([i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread])
