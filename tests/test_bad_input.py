@@ -929,3 +929,18 @@ def test_data_that_a_fitted_model_refuses(X: Any, parts: tuple[str, ...]) -> Non
 def test_data_that_a_fitted_model_takes_in(X: Any) -> None:
     model = brai.RAI().fit({name: values * 5 for name, values in GOOD.items()})
     np.testing.assert_array_equal(model.score_samples(X), model.score_samples(GOOD))
+
+
+def test_nan_in_an_array_is_refused_with_all_its_columns() -> None:
+    X = np.array([[0, 1, 0], [1, np.nan, np.nan], [0, 0, np.nan]])
+    words = "2 columns have missing values ('x1' 1, 'x2' 2), the first NaN in row 2: " + MISSING
+    with pytest.raises(DataError, match=re.escape(words)):
+        brai.RAI().fit(X)
+    with pytest.raises(DataError, match="column 'x1' holds inf in row 2: drop the row"):
+        brai.RAI().fit(np.where(np.isnan(X), np.inf, X))
+    model = brai.RAI().fit(Dataset.of(X, missing="label"))
+    assert np.isfinite(model.score_samples(X)).all()  # missing is a state there
+    with pytest.raises(DataError, match="column 'x1' holds inf in row 2, which is not among its states"):
+        model.score_samples(np.where(np.isnan(X), np.inf, X))
+    with pytest.raises(DataError, match="first NaN in row 2"):
+        brai.RAI().fit(X[:, :1]).score_samples(X[:, 1:2])

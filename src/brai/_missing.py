@@ -31,14 +31,14 @@ def settled(names: Sequence[str], columns: Sequence[Factor], way: Way, cure: str
         return [_labelled(names[i], own) if i in holes else own for i, own in enumerate(columns)]
     whole_rows = ~np.any(rows, axis=0)
     if way == "error":
-        raise DataError(f"{_which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
+        raise DataError(f"{which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
     if not whole_rows.any():
         raise DataError(
-            f'{_which(names, holes)}, and no row is without: missing="label" makes it a state; or impute, '
+            f'{which(names, holes)}, and no row is without: missing="label" makes it a state; or impute, '
             "or drop the emptiest columns"
         )
     left_out = int((~whole_rows).sum())
-    warnings.warn(f"{left_out} of {count(len(whole_rows), 'row')} left out: {_which(names, holes)}", stacklevel=4)
+    warnings.warn(f"{left_out} of {count(len(whole_rows), 'row')} left out: {which(names, holes)}", stacklevel=4)
     return [replace(column, inverse=column.inverse[whole_rows]) for column in columns]
 
 
@@ -58,7 +58,7 @@ def _labelled(name: str, column: Factor) -> Factor:
     return replace(column, values=values, declared=[*states, *[MISSING] * (MISSING not in states)])
 
 
-def _which(names: Sequence[str], holes: dict[int, int]) -> str:
+def which(names: Sequence[str], holes: dict[int, int]) -> str:
     """The columns with missing values and how many each has, in words."""
     if len(holes) == 1:
         ((i, n),) = holes.items()

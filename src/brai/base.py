@@ -15,6 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from brai._checks import check_count, near
+from brai._columns import default_names
+from brai._missing import CURE, which
+from brai._states import MISSING
 from brai.causal import Adjustment, Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
 from brai.data import DataError, Dataset
@@ -33,12 +36,14 @@ def check_array(X: Any) -> None:
         return
     if X.shape[1] == 0:
         raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
-    if X.dtype.kind == "f" and not (finite := np.isfinite(X)).all():
-        row, column = map(int, np.argwhere(~finite)[0])
-        held = "NaN" if np.isnan(X[row, column]) else "inf"
-        raise DataError(
-            f"column 'x{column}' holds {held} in row {row + 1}: drop the row, impute, or give it a label"
-        )
+    if X.dtype.kind != "f" or np.isfinite(X).all():
+        return
+    if (gone := np.isnan(X)).any():
+        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
+        first = int(gone.any(axis=1).argmax()) + 1
+        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
+    row, column = map(int, np.argwhere(np.isinf(X))[0])
+    raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
@@ -91,7 +96,8 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _tested(self, X: Any) -> Dataset:
         """Rows to be predicted, with the variables and states of the training data."""
-        check_array(X)
+        if not any(MISSING in own for own in self._train.states):
+            check_array(X)
         try:
             return Dataset.conforming(X, self._train)
         except DataError as error:
