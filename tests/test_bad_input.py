@@ -422,7 +422,9 @@ def test_one_value_only_is_learned_from_and_told(
     path.write_text(content)
     code, out, err = learn(capsys, monkeypatch, str(path), "-k", "2")
     assert code == 0
-    assert err.startswith(f"brai: warning: only one value in '{name}': no edge can lead there; --drop COLUMN")
+    assert err.startswith(
+        f"brai: warning: only one value in '{name}': data say nothing of its edges; leave it out (--drop"
+    )
     assert err.count("\n") == 1
     assert name in json.loads(out)["variables"]
 

@@ -164,6 +164,15 @@ def test_sample(learned):
     np.testing.assert_array_equal(again.codes, model.network().sample(50, random_state=0).codes)
 
 
+def test_sample_of_a_model_without_a_tree(tmp_path):
+    model = brai.OrderSearch().fit(brai.load_network("cancer").sample(200, random_state=0))
+    brai.save(model, tmp_path / "m.brai")
+    (line,) = run("sample", tmp_path / "m.brai", "-n", 1).stdout.splitlines()
+    assert json.loads(line)["directed"] == [list(edge) for edge in model.cpdag_.directed_edges()]
+    refused = run("sample", tmp_path / "m.brai", "--from", "tree")
+    assert "is of OrderSearch, which has no tree" in str(refused.exception)
+
+
 def test_report_is_written_anew(learned, tmp_path):
     path = tmp_path / "again.html"
     result = run("report", learned, "-o", path, "--title", "Quakes")

@@ -254,6 +254,7 @@ def test_differences_lead_from_one_graph_to_the_other(seed):
     first, other = (PDAG(names, random_dag(rng, 7, 0.4)).to_cpdag() for _ in range(2))
     found = differences(first, other)
     assert len(found) == first.shd(other)
+    assert differences(first, other.reorder(names[::-1])) == found
     made = first.adjacency.copy()
     for one in found:
         (i, j, directed), kind = one.line, one.kind

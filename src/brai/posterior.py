@@ -139,7 +139,7 @@ class Posterior:
     @cached_property
     def kind(self) -> Literal["CPDAG", "DAG"]:
         """What the graphs are: with knowledge they are DAGs, each for itself, where their class does not obey."""
-        directed = all(graph.is_dag() for graph in self.cpdags)
+        directed = all(graph.is_dag() for graph in self.cpdags)  # else they are no DAGs, and that is soon seen
         return "DAG" if directed and any(graph.to_cpdag() != graph for graph in self.cpdags) else "CPDAG"
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> list[tuple[PDAG, float]]:

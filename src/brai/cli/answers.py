@@ -94,7 +94,7 @@ def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | N
             writer.writerow([drawn.states[v][code] for v, code in enumerate(row)])
         return
     if source == "tree" and not isinstance(model, BRAI):
-        raise ValueError(f"{folder} holds a {type(model).__name__}, which has no tree: leave --from tree out")
+        raise ValueError(f"{folder} is of {type(model).__name__}, which has no tree: leave --from tree out")
     if isinstance(model, BRAI) and source == "tree":
         graphs = model.sample(n, 1.0 if temperature is None else temperature, random_state=seed)
     else:

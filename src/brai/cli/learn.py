@@ -143,7 +143,7 @@ def learn(
         data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
     if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
-        warn(f"only one value in {which}: no edge can lead there; --drop COLUMN leaves a column out")
+        warn(f"only one value in {which}: data say nothing of its edges; leave it out (--drop COLUMN)")
     work(data, file.name, knowledge=known, **options)
 
 
