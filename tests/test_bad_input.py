@@ -40,7 +40,8 @@ from brai.cli import main
 CSV = "a,b\n" + "x,0\ny,1\n" * 5
 TWO = (("a", "b"), (("x", "y"), (0, 1)))  # names and states of that file
 LONG = "n" * 10_240
-MISSING = "drop the rows, impute, or give missing its own label"
+MISSING = 'Dataset.of(X, missing="drop") leaves out such rows, missing="label" makes it a state; or impute'
+WITHOUT = "--missing drop leaves out such rows, --missing label makes it a state; or impute"
 NO_STATES = "which has no states: convert it to text, integers or a category"
 NOT_WHOLE = "which is not an integer: discretise the column"
 REPEATED = "rename or drop the repeated columns"
@@ -121,32 +122,52 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         "Parquet, no name",
         "t.parquet",
         arrow_file(pa.table([[1]], names=[""])),
-        ("column 1", "name it, or drop it"),
+        ("column 1", "or leave it out (--drop"),
     ),
     ("Parquet of lists", "t.parquet", arrow_file(pa.table({"a": [[1], [2]]})), ("'a'", "List(Int64)", NO_STATES)),
-    ("Parquet, null", "t.parquet", arrow_file(pa.table({"a": [1, None]})), ("'a'", "first in row 2", MISSING)),
-    ("commas in TSV", "t.tsv", CSV, ("'t.tsv'", "'a,b'", "',' would cut into 2", "give the delimiter= ','")),
-    ("hashes in CSV", "t.csv", CSV.replace(",", "#"), ("'a#b'", "'#' would cut into 2", "give the delimiter=")),
-    ("colons in text", "t.txt", CSV.replace(",", ":"), ("'a:b'", "':' would cut into 2", "give the delimiter=")),
+    (
+        "Parquet, null",
+        "t.parquet",
+        arrow_file(pa.table({"a": [1, None]})),
+        ("'a'", "first in row 2", WITHOUT),
+    ),
+    ("commas in TSV", "t.tsv", CSV, ("'t.tsv'", "'a,b'", "',' would cut into 2", "give the --delimiter ','")),
+    ("hashes in CSV", "t.csv", CSV.replace(",", "#"), ("'a#b'", "'#' would cut into 2", "give the --delimiter")),
+    ("colons in text", "t.txt", CSV.replace(",", ":"), ("'a:b'", "':' would cut into 2", "give the --delimiter")),
     ("a short row", "t.csv", CSV + "x\n", ("line 12", "1 cell where", "2 names", "complete or drop that line")),
     ("a long row", "t.csv", CSV + "x,0,1\n", ("line 12", "3 cells where", "2 names", "complete or drop")),
     ("a row too short of commas", "t.csv", "a,b,c\n,\n", ("line 2", "2 cells", "3 names", "complete or drop")),
     ("a long header", "t.csv", "a,b,c\nx,0\n", ("line 2", "2 cells where", "3 names", "complete or drop")),
     ("a comma after each row", "t.csv", "a,b\nx,0,\ny,1,\n", ("line 2", "3 cells", "2 names")),
-    ("a comma after each line", "t.csv", "a,b,\nx,0,\n", ("column 3 has an empty name", "name it, or drop it")),
+    (
+        "a comma after each line",
+        "t.csv",
+        "a,b,\nx,0,\n",
+        ("column 3 has an empty name", "or leave it out (--drop"),
+    ),
     (
         "a comment above",
         "t.csv",
         "# by me\na,b\nx,0\n",
-        ("line 2", "2 cells where", "1 name", "or give the delim"),
+        ("line 2", "2 cells where", "1 name", "or give the --delim"),
     ),
     ("a web page", "t.csv", "<html>\n<p>404, not found</p>\n", ("line 2", "2 cells", "1 name")),
     ("JSON", "t.csv", '{"a": [1, 2], "b": [3, 4]}\n', ("line 1", "not CSV", "mend its quotes")),
     ("an open quote", "t.csv", 'a,b\n"x,0\ny,1\n', ("line 3", "not CSV", "mend its quotes")),
     ("a cell of 200 kB", "t.csv", f"a,b\n{'x' * 200_000},0\n", ("line 2", "131072", "mend its quotes")),
-    ("only commas", "t.csv", ",,\n,,\n", ("column 1 has an empty name ('')", "name it, or drop it")),
+    (
+        "only commas",
+        "t.csv",
+        ",,\n,,\n",
+        ("column 1 has an empty name ('')", "or leave it out (--drop"),
+    ),
     ("row numbers", "t.csv", ",b\n0,x\n1,y\n", ("column 1 has an empty name", "row numbers?")),
-    ("a blank name", "t.csv", "a,  \nx,0\n", ("column 2 has an empty name", "name it, or drop it")),
+    (
+        "a blank name",
+        "t.csv",
+        "a,  \nx,0\n",
+        ("column 2 has an empty name", "or leave it out (--drop"),
+    ),
     ("repeated names", "t.csv", "a,b,a\n1,2,1\n", ("2 columns are named 'a'", REPEATED)),
     ("names that differ by spaces", "t.csv", "a, a ,b\n1,2,1\n", ("2 columns are named 'a'", REPEATED)),
     ("names of 10 kB, repeated", "t.csv", f"{LONG},{LONG}\n1,2\n", ("'nnn", "...", REPEATED)),
@@ -163,19 +184,19 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("inf", "t.csv", rows(["1", "inf"]), ("'a'", "inf", NOT_WHOLE)),
     ("-Infinity", "t.csv", rows(["1", "-Infinity"]), ("'a'", "-inf", NOT_WHOLE)),
     ("more than a float holds", "t.csv", rows(["1", "1e400"]), ("'a'", "inf", NOT_WHOLE)),
-    ("NaN", "t.csv", rows(["1", "NaN"]), ("'a' has 3 missing values, the first in row 2", MISSING)),
-    ("NA, null, N/A", "t.csv", rows(["1", "NA", "null", "N/A"]), ("9 missing values", "row 2", MISSING)),
-    ("empty fields", "t.csv", rows(["", "x"]), ("'a' has 3 missing values, the first in row 1", MISSING)),
-    ("empty quoted fields", "t.csv", rows(['""', "x"]), ("3 missing values, the first in row 1", MISSING)),
-    ("all empty", "t.csv", rows(["", ""]), ("'a' has 6 missing values", MISSING)),
-    ("a blank cell, one column", "t.csv", "a\nx\n  \ny\n", ("'a' has 1 missing value", "row 2", MISSING)),
+    ("NaN", "t.csv", rows(["1", "NaN"]), ("'a' has 3 missing values, the first in row 2", WITHOUT)),
+    ("NA, null, N/A", "t.csv", rows(["1", "NA", "null", "N/A"]), ("9 missing values", "row 2", WITHOUT)),
+    ("empty fields", "t.csv", rows(["", "x"]), ("'a' has 3 missing values, the first in row 1", WITHOUT)),
+    ("empty quoted fields", "t.csv", rows(['""', "x"]), ("3 missing values, the first in row 1", WITHOUT)),
+    ("all empty", "t.csv", rows(["", ""]), ("'a' has 6 missing values", WITHOUT)),
+    ("a blank cell, one column", "t.csv", "a\nx\n  \ny\n", ("'a' has 1 missing value", "row 2", WITHOUT)),
     (
         "a date for each row",
         "t.csv",
         "when,b\n" + "".join(f"2024-01-{day:02},0\n" for day in range(1, 29)),
-        ("'when'", "28 different values in 28 rows", "'2024-01-01'", "drop it"),
+        ("'when'", "28 different values in 28 rows", "'2024-01-01'", "--drop COLUMN"),
     ),
-    ("10^5 identifiers", "t.csv", "id\n" + "\n".join(map(str, range(10**5))), ("'id'", "100000", "drop it")),
+    ("10^5 identifiers", "t.csv", "id\n" + "\n".join(map(str, range(10**5))), ("'id'", "100000", "--drop COLUMN")),
     (
         "10^5 states",
         "t.csv",
@@ -365,12 +386,11 @@ def test_files_that_are_read(name: str, content: str | bytes, answer: tuple[Any,
     [
         ("\ufeff" + CSV, [], ["a", "b"]),
         (rows(["x", "y"], f"{LONG},身長"), [], [LONG, "身長"]),
-        ("a\nx\n", [], ["a"]),
-        ("a,b,c\n" + "1,1,k\n0,0,k\n" * 20, [], ["a", "b", "c"]),
+        ("a,b\n" + "1,1\n0,0\n" * 20, [], ["a", "b"]),
         (CSV.replace(",", "#"), ["--delimiter", "#"], ["a", "b"]),
         (",a\n0,x\n1,y\n", ["--drop", ""], ["a"]),
     ],
-    ids=["mark", "long-name", "one-cell", "copy-and-constant", "delimiter", "drop-row-numbers"],
+    ids=["mark", "long-name", "copy", "delimiter", "drop-row-numbers"],
 )
 def test_files_that_are_learned_from(
     content: str,
@@ -386,6 +406,27 @@ def test_files_that_are_learned_from(
     assert (code, err) == (0, "")
     assert json.loads(out)["variables"] == names
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("content", "name"), [("a\nx\n", "a"), ("a,b,c\n" + "1,1,k\n0,0,k\n" * 20, "c")], ids=["one-cell", "one-of-3"]
+)
+def test_one_value_only_is_learned_from_and_told(
+    content: str,
+    name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    code, out, err = learn(capsys, monkeypatch, str(path), "-k", "2")
+    assert code == 0
+    assert err.startswith(
+        f"brai: warning: only one value in '{name}': data say nothing of its edges; leave it out (--drop"
+    )
+    assert err.count("\n") == 1
+    assert name in json.loads(out)["variables"]
 
 
 # ---- tables that are refused ----
@@ -853,7 +894,7 @@ LABELS = "fit on Dataset.of(X, states={column: labels})"
         ({**GOOD, "a": [0, 0.5]}, ("'a' holds 0.5 in row 2", "[0, 1]", LABELS)),
         ({**GOOD, "a": [0, 10**5000]}, ("'a' holds an integer of 16610 bits in row 2", LABELS)),
         ({**GOOD, "b": ["0", b"1"]}, ("'b' holds b'1' in row 2", LABELS)),
-        ({**GOOD, "c": ["x", None]}, ("'c' has 1 missing value", "row 2", MISSING)),
+        ({**GOOD, "c": ["x", None]}, ("'c' has 1 missing value", "row 2", "drop the rows or impute")),
         ({**GOOD, "a": [0]}, ("'b' has 2 rows where column 'a' has 1", "equal length")),
         ({**GOOD, "a": [[0], [1]]}, ("'a' is of type list", NO_STATES)),
         ({"a": [], "b": [], "c": []}, ("no rows", "give at least one")),
@@ -861,7 +902,10 @@ LABELS = "fit on Dataset.of(X, states={column: labels})"
         ([[0, "0"]], ("2 columns without names", "['a', 'b', 'c']", "give one each")),
         (np.zeros(3), ("1-D", "X.reshape(-1, 1)")),
         (pd.DataFrame([[0] * 4], columns=list("aabc")), ("2 columns are named 'a'", REPEATED)),
-        (pl.DataFrame({**GOOD, "c": [None, "x"]}), ("'c' has 1 missing value", "row 1", MISSING)),
+        (
+            pl.DataFrame({**GOOD, "c": [None, "x"]}),
+            ("'c' has 1 missing value", "row 1", "drop the rows"),
+        ),
     ],
 )
 def test_data_that_a_fitted_model_refuses(X: Any, parts: tuple[str, ...]) -> None:
@@ -887,3 +931,18 @@ def test_data_that_a_fitted_model_refuses(X: Any, parts: tuple[str, ...]) -> Non
 def test_data_that_a_fitted_model_takes_in(X: Any) -> None:
     model = brai.RAI().fit({name: values * 5 for name, values in GOOD.items()})
     np.testing.assert_array_equal(model.score_samples(X), model.score_samples(GOOD))
+
+
+def test_nan_in_an_array_is_refused_with_all_its_columns() -> None:
+    X = np.array([[0, 1, 0], [1, np.nan, np.nan], [0, 0, np.nan]])
+    words = "2 columns have missing values ('x1' 1, 'x2' 2), the first NaN in row 2: " + MISSING
+    with pytest.raises(DataError, match=re.escape(words)):
+        brai.RAI().fit(X)
+    with pytest.raises(DataError, match="column 'x1' holds inf in row 2: drop the row"):
+        brai.RAI().fit(np.where(np.isnan(X), np.inf, X))
+    model = brai.RAI().fit(Dataset.of(X, missing="label"))
+    assert np.isfinite(model.score_samples(X)).all()  # missing is a state there
+    with pytest.raises(DataError, match="column 'x1' holds inf in row 2, which is not among its states"):
+        model.score_samples(np.where(np.isnan(X), np.inf, X))
+    with pytest.raises(DataError, match="first NaN in row 2"):
+        brai.RAI().fit(X[:, :1]).score_samples(X[:, 1:2])

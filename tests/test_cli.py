@@ -12,14 +12,15 @@ from click.testing import CliRunner
 
 from brai import __version__, load_network
 from brai.cli import cli
+from brai.summary import as_text
 
 SCHEMA = {
-    "brai": str, "seed": int, "rows": int, "variables": list,
+    "brai": str, "seed": int, "data": str, "command": str, "rows": int, "variables": list,
     "map": {"directed": list, "undirected": list, "log_score": float, "score": str, "ess": float},
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
              "ci_tests_by_order": list},
-    "posterior": {"k": int, "cpdags": int, "n_effective": float, "prior": str, "edges": list},
+    "posterior": {"k": int, "cpdags": int, "graphs": str, "n_effective": float, "prior": str, "edges": list},
 }  # fmt: skip
 CHAINS = {"chains": int, "draws_each": int, "r_hat": float, "ess": float, "max_disagreement": float}
 DRAWN = {"draws": int, "temperature": float | str, "method": str}
@@ -79,6 +80,34 @@ def test_posterior_from_draws(table, options, method):
     assert "50 draws" in run("learn", table, "--draws", 50, *options).stdout
 
 
+@pytest.mark.parametrize(
+    ("files", "where"), [(("graph.json", "edges.csv"), "in edges.csv"), (None, "with --json")]
+)
+def test_text_lists_the_strongest_edges_only(files, where):
+    pairs = [(f"a{i:02}", f"b{i:02}") for i in range(25)]
+    edges = [
+        {"from": a, "to": b, "strength": 1 - i / 100, "direction": 1.0 if i % 2 else 0.6}
+        for i, (a, b) in enumerate(pairs)
+    ]
+    tree = {"s": 3, "nodes": 1, "leaves": 1, "depth": 0, "routes": 1, "distinct_cpdags": 1}
+    tree |= {"distinct_is_exact": True, "repaired_leaves": 0, "truncated_leaves": 0, "ci_tests_by_order": []}
+    found = {
+        "rows": 9,
+        "variables": ["a"],
+        "map": {"directed": pairs[:15], "undirected": pairs[15:], "log_score": -1.0, "score": "bic", "ess": 1.0},
+        "tree": tree,
+        "posterior": {"k": 1, "cpdags": 1, "graphs": "DAG", "n_effective": 1.0, "prior": "dags", "edges": edges},
+    }
+    text = as_text(found, files)
+    assert (text.count("→"), text.count("–")) == (15 + 10, 5 + 10)
+    assert f"  … and 5 more {where}" in text
+    assert "a19" in text.split("Edge probabilities")[1]
+    assert "a20" not in text
+    assert "the best 1 DAG of tree and search" in text
+    found["map"]["undirected"], found["posterior"]["edges"] = pairs[15:20], edges[:20]
+    assert "more" not in as_text(found, files)
+
+
 def test_same_seed_same_words(table):
     assert run("learn", table, "--seed", 3).stdout == run("learn", table, "--seed", 3).stdout
 
@@ -86,12 +115,39 @@ def test_same_seed_same_words(table):
 def test_demo():
     result = run("demo", "--rows", 300)
     assert result.exit_code == 0
-    for words in ("Asia network", "either", "MAP CPDAG", "Edge probabilities"):
+    for words in ("Asia network", "either → dysp", "smoke – lung", "MAP CPDAG", "Edge probabilities"):
         assert words in result.stdout
     own = {key: kind for key, kind in SCHEMA["posterior"].items() if key != "k"}
     assert matches(json.loads(run("demo", "--json").stdout), {**SCHEMA, "posterior": {**own, **CHAINS}})
     assert matches(json.loads(run("demo", "--json", "--paper").stdout), SCHEMA)
     assert "4 chains, R-hat" in result.stdout
+
+
+def test_missing_values(table):
+    lines = table.read_text().splitlines()
+    lines[3] = "," + lines[3].split(",", 1)[1]
+    table.write_text("\n".join(lines))
+    refused = run("learn", table)
+    assert "--missing drop leaves out such rows, --missing label makes it a state" in str(refused.exception)
+    dropped = run("learn", table, "--missing", "drop", "--json", "-k", 1)
+    assert json.loads(dropped.stdout)["rows"] == 399
+    assert "warning: 1 of 400 rows left out: column 'Burglary' has 1 missing value" in dropped.stderr
+    labelled = run("learn", table, "--missing", "label", "--json", "-k", 1)
+    assert json.loads(labelled.stdout)["rows"] == 400
+    assert labelled.stderr == ""
+
+
+def test_nearly_an_identifier_is_told(table):
+    lines = table.read_text().splitlines()
+    table.write_text(
+        "\n".join(f"{'id' if i == 0 else i // 2 * 2 if i < 50 else i},{x}" for i, x in enumerate(lines))
+    )
+    result = run("learn", table, "--json", "-k", 1)
+    assert "id" in json.loads(result.stdout)["variables"]
+    assert result.stderr.count("nearly an identifier") == 1
+    assert "'id' (376 different values in 400 rows): leave it out (--drop COLUMN), merge" in result.stderr
+    assert "declare it in --states FILE" in result.stderr
+    assert "did you mean 'Alarm'?" in str(run("learn", table, "--drop", "alarm").exception)
 
 
 def test_drop_and_delimiter(table):

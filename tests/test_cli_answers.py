@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -63,25 +64,70 @@ def test_query(learned):
     names, edges = list(model.feature_names_in_), model.edge_probabilities()
     i, j = names.index("Alarm"), names.index("JohnCalls")
     found = json.loads(run("query", learned, "edge", "Alarm", "JohnCalls", "--json").stdout)
-    assert found["Alarm → JohnCalls"] == edges[i, j]
-    assert found["adjacent"] == edges[i, j] + edges[j, i]
+    assert found == {
+        "kind": "edge",
+        "from": "Alarm",
+        "to": "JohnCalls",
+        "p_forward": edges[i, j],
+        "p_backward": edges[j, i],
+        "p_adjacent": edges[i, j] + edges[j, i],
+    }
+    assert model.edge_probability("Alarm", "JohnCalls") == edges[i, j]
     found = json.loads(run("query", learned, "path", "Alarm", "JohnCalls", "--json").stdout)
-    assert found["Alarm ⇝ JohnCalls"] == model.path_probabilities()[i, j]
+    assert found.keys() == {"kind", "from", "to", "p_forward", "p_backward"}
+    assert found["p_forward"] == model.path_probabilities()[i, j] == model.path_probability("Alarm", "JohnCalls")
     found = json.loads(run("query", learned, "blanket", "Alarm", "--json").stdout)
-    assert found["JohnCalls"] == model.markov_blanket_probabilities()[i, j]
+    blankets = model.markov_blanket_probabilities()
+    assert (found["kind"], found["of"]) == ("blanket", "Alarm")
+    assert {one["name"]: one["probability"] for one in found["members"]}["JohnCalls"] == blankets[i, j]
+    assert model.markov_blanket_probability("Alarm", "JohnCalls") == blankets[i, j]
     found = json.loads(run("query", learned, "effect", "Alarm", "JohnCalls", "--json").stdout)
-    assert found["effect"] == model.causal_effect("Alarm", "JohnCalls").effect
+    effect = model.causal_effect("Alarm", "JohnCalls")
+    assert found == {
+        "kind": "effect",
+        "cause": "Alarm",
+        "outcome": "JohnCalls",
+        "effect": effect.effect,
+        "standard_deviation": effect.effect_sd,
+        "p_causes": effect.p_causes,
+        "change": list(effect.change),
+        "values": [{"state": state, "value": value} for state, value in effect.values.items()],
+    }
     network = model.network()
     given = json.loads(run("query", learned, "marginal", "JohnCalls", "Alarm=True", "--json").stdout)
-    np.testing.assert_array_equal(list(given.values()), network.marginal("JohnCalls", given={"Alarm": "True"}))
+    assert (given["kind"], given["of"], given["given"]) == ("marginal", "JohnCalls", {"Alarm": "True"})
+    np.testing.assert_array_equal(
+        [one["probability"] for one in given["states"]], network.marginal("JohnCalls", given={"Alarm": "True"})
+    )
     done = json.loads(run("query", learned, "do", "Alarm", "JohnCalls=True", "--json").stdout)
-    np.testing.assert_array_equal(list(done.values()), network.marginal("Alarm", do={"JohnCalls": "True"}))
+    assert (done["kind"], done["of"], done["do"]) == ("do", "Alarm", {"JohnCalls": "True"})
+    assert tuple(one["state"] for one in done["states"]) == network.states[i]
+    np.testing.assert_array_equal(
+        [one["probability"] for one in done["states"]], network.marginal("Alarm", do={"JohnCalls": "True"})
+    )
     assert "Alarm → JohnCalls" in run("query", learned, "edge", "Alarm", "JohnCalls").stdout
+
+
+def test_effect_of_another_change_on_other_values(learned):
+    asked = ["query", learned, "effect", "Alarm", "JohnCalls"]
+    forth = json.loads(run(*asked, "--change", "False", "True", "--values", "True=1", "--json").stdout)
+    back = json.loads(run(*asked, "--change", "True", "False", "--values", "True=2", "--json").stdout)
+    assert forth["change"] == ["False", "True"]
+    assert {one["state"]: one["value"] for one in back["values"] if one["value"]} == {"True": 2.0}
+    assert back["effect"] == pytest.approx(-2 * forth["effect"])
+    assert forth["effect"] != 0
+    text = run(*asked, "--change", "True", "False", "--values", "True=2").stdout
+    assert "True to False" in text
+    assert "True 2" in text
 
 
 @pytest.mark.parametrize(
     ("question", "message"),
     [
+        (["edge", "Alarm", "JohnCall"], "no variable 'JohnCall' (did you mean 'JohnCalls'"),
+        (["edge", "Alarm", "JohnCalls", "--change", "a", "b"], "--change is of effect, not of edge"),
+        (["effect", "Alarm", "JohnCalls", "--values", "True"], "'True' gives no state a number"),
+        (["effect", "Alarm", "JohnCalls", "--change", "no", "True"], "'no'"),
         (["edge", "Alarm"], "edge takes 2 names, not 1"),
         (["edge", "Alarm", "rain"], "no variable 'rain': choose from"),
         (["sing"], "unknown question 'sing': ask edge"),
@@ -98,8 +144,19 @@ def test_query_refuses(learned, question, message):
 def test_sample(learned):
     model = brai.load(learned / "model.brai")
     lines = run("sample", learned, "-n", 5, "--seed", 3).stdout.splitlines()
-    drawn = model.sample(5, 1.0, random_state=3)
+    drawn = model.posterior().sample(5, random_state=3)
     assert [json.loads(line)["log_score"] for line in lines] == [score for _, score in drawn]
+    assert [json.loads(line)["directed"] for line in lines] == [
+        [list(edge) for edge in graph.directed_edges()] for graph, _ in drawn
+    ]
+    assert run("sample", learned, "-n", 5, "--seed", 3).stdout.splitlines() == lines
+    assert run("sample", learned, "-n", 5, "--seed", 4).stdout.splitlines() != lines
+    for heat in (1.0, 100.0):
+        told = ["--from", "tree", "--temperature", heat]
+        lines = run("sample", learned, "-n", 5, "--seed", 3, *told).stdout.splitlines()
+        drawn = model.sample(5, heat, random_state=3)
+        assert [json.loads(line)["log_score"] for line in lines] == [score for _, score in drawn]
+    assert "add --from tree" in run("sample", learned, "--temperature", 2).output
     rows = list(csv.reader(run("sample", learned, "--rows", "-n", 50).stdout.splitlines()))
     assert tuple(rows[0]) == model.network().names
     assert len(rows) == 51
@@ -107,11 +164,26 @@ def test_sample(learned):
     np.testing.assert_array_equal(again.codes, model.network().sample(50, random_state=0).codes)
 
 
+def test_sample_of_a_model_without_a_tree(tmp_path):
+    model = brai.OrderSearch().fit(brai.load_network("cancer").sample(200, random_state=0))
+    brai.save(model, tmp_path / "m.brai")
+    (line,) = run("sample", tmp_path / "m.brai", "-n", 1).stdout.splitlines()
+    assert json.loads(line)["directed"] == [list(edge) for edge in model.cpdag_.directed_edges()]
+    refused = run("sample", tmp_path / "m.brai", "--from", "tree")
+    assert "is of OrderSearch, which has no tree" in str(refused.exception)
+
+
 def test_report_is_written_anew(learned, tmp_path):
     path = tmp_path / "again.html"
     result = run("report", learned, "-o", path, "--title", "Quakes")
     assert result.exit_code == 0, result.output
     assert "Quakes" in path.read_text()
+    kept = json.loads((learned / "summary.json").read_text())
+    assert kept["data"] == "quake.csv"
+    assert kept["command"].startswith("brai ")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
+    assert ["Data", "quake.csv"] in data["facts"]
+    assert data["command"] == kept["command"]
 
 
 def test_compare(learned, tmp_path):
@@ -121,6 +193,9 @@ def test_compare(learned, tmp_path):
     model = brai.load(learned / "model.brai")
     found = json.loads(run("compare", learned, truth, "--json").stdout)
     assert found["shd"] == model.cpdag_.shd(network.pdag.to_cpdag().reorder(model.cpdag_.names))
+    edges = [*found["only_first"], *found["only_second"]]
+    edges += [edge for pair in found["directed_otherwise"] for edge in (pair["first"], pair["second"])]
+    assert all(edge.keys() == {"from", "to", "directed"} for edge in edges)
     parts = [len(found[key]) for key in ("only_first", "only_second", "directed_otherwise")]
     assert found["shd"] == sum(parts)
     assert found["same"] + parts[0] + parts[2] == model.cpdag_.n_edges

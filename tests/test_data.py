@@ -292,7 +292,7 @@ def test_declared_states_of_text_cells(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.codes, [[1, 2, 1], [1, 0, 1], [1, 0, 0], [1, 0, 0]])
     with error("'i'", "holds 0", "add it to states="):
         Dataset.from_file(path, states={**declared, "i": [1, 2]})
-    with error("'n'", "1 missing value", "row 1", "drop the rows"):
+    with error("'n'", "1 missing value", "row 1", 'missing="drop"'):
         Dataset.from_file(path, states={**declared, "n": [3, 4]})
 
 
@@ -367,7 +367,7 @@ DATES = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
 )
 def test_missing_values_are_refused(X: object, number: str, row: int) -> None:
     name = "'x0'" if isinstance(X, np.ndarray | list) else "'a'"
-    with error(name, number, f"row {row}:", "drop the rows, impute, or give missing its own label"):
+    with error(name, number, f"row {row}:", 'missing="drop"', 'missing="label"', "impute"):
         Dataset.of(X)
 
 
@@ -382,7 +382,7 @@ def test_missing_values_are_refused(X: object, number: str, row: int) -> None:
     ],
 )
 def test_missing_cells_are_refused(text: str, number: str, row: int, tmp_path: Path) -> None:
-    with error("'a'", number, f"row {row}:", "drop the rows"):
+    with error("'a'", number, f"row {row}:", 'missing="drop"'):
         Dataset.from_file(write(tmp_path / "t.csv", text))
 
 
@@ -448,11 +448,66 @@ def test_types_without_states_are_refused(X: object, kind: str) -> None:
 
 def test_identifiers_are_refused() -> None:
     for values in (list(range(21)), [f"id{i:02}" for i in range(21)]):
-        with error("'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare its states="):
+        with error("'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare it in states="):
             Dataset.of({"a": values})
         assert Dataset.of({"a": values[:20]}).arities[0] == 20
-        assert Dataset.of({"a": [*values, values[0]]}).arities[0] == 21
+        with pytest.warns(UserWarning, match=r"'a' \(21 different values in 22 rows\): drop it"):
+            assert Dataset.of({"a": [*values, values[0]]}).arities[0] == 21
+        assert Dataset.of({"a": values * 2}).arities[0] == 21
         assert Dataset.of(pd.DataFrame({"a": pd.Categorical(values)})).arities[0] == 21
+
+
+def test_missing_values_of_many_columns_are_named_at_once() -> None:
+    X = {f"c{i}": [0, 1, None, None] if i else [0, 1, 1, 1] for i in range(13)}
+    X["c12"] = [0, None, 1, 1]
+    with error("12 columns have missing values ('c1' 2, 'c2' 2,", "'c10' 2 and 2 more), the first in row 2:"):
+        Dataset.of(X)
+
+
+def test_rows_with_missing_values_are_dropped() -> None:
+    X = {"a": ["x", None, "y", "x"], "b": [1, 2, None, 1], "c": [0, 0, 1, 1]}
+    with pytest.warns(UserWarning, match=r"2 of 4 rows left out: 2 columns have missing values \('a' 1, 'b' 1\)"):
+        data = Dataset.of(X, missing="drop")
+    assert data.to_dict() == {"a": ["x", "x"], "b": [1, 1], "c": [0, 1]}
+    assert data.states[0] == ("x",)
+    with error("no row is without", 'missing="label" makes it a state'):
+        Dataset.of({"a": [None, 1], "b": [0, None]}, missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("X", "states"),
+    [
+        ({"a": [1.0, None, 0.0]}, (0, 1, "missing")),
+        ({"a": ["x", None, "a"]}, ("a", "x", "missing")),
+        ({"a": ["missing", None, "zebra"]}, ("zebra", "missing")),
+        ({"a": pd.Series(pd.Categorical(["x", None, "y"], ["y", "x", "z"]))}, ("y", "x", "z", "missing")),
+        ({"a": [None, None]}, ("missing",)),
+        ({"a": ["x", "y"]}, ("x", "y")),
+    ],
+)
+def test_missing_is_a_state(X: dict[str, list[object]], states: tuple[object, ...]) -> None:
+    data = Dataset.of(X, missing="label")
+    assert data.states == (states,)
+    wanted = ["missing" if pd.isna(value) else value for value in X["a"]]
+    assert data.to_dict()["a"] == wanted
+    assert Dataset.conforming(X, data).to_dict()["a"] == wanted  # so rows to be predicted may have them too
+
+
+def test_missing_is_a_state_that_was_declared(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,b\n1,x\n,y\n")
+    data = Dataset.from_file(path, states={"a": ["missing", 1]}, missing="label")
+    assert data.states[0] == ("missing", 1)
+    np.testing.assert_array_equal(data.codes[0], [1, 0])
+
+
+def test_what_to_do_with_missing_values_is_checked() -> None:
+    with error("missing is 'ignore'", "choose 'error', 'drop' or 'label'"):
+        Dataset.of({"a": [1]}, missing="ignore")  # type: ignore[arg-type]
+
+
+def test_a_column_that_was_meant() -> None:
+    with error("no column 'ran'", "did you mean 'rain'?"):
+        Dataset.of({"rain": [0, 1], "wet": [0, 1]}, states={"ran": [0, 1]})
 
 
 def test_too_many_states_are_refused() -> None:

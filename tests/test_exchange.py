@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
-from brai import PDAG, Network, Posterior, exchange
+from brai import PDAG, HillClimbing, Network, Posterior, exchange, load_network
+from brai.obeying import posterior_of_dags
 from conftest import random_dag
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
@@ -214,6 +215,35 @@ def test_dowhy_takes_the_graph():
         for graph in (exchange.to_gml(dag), dag.to_networkx()):
             model = dowhy.CausalModel(data=data, treatment="x", outcome="y", graph=graph)
             assert model.identify_effect().get_backdoor_variables() == ["z"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_dowhy_adjusts_for_what_brai_adjusts_for(seed):
+    """Its efficient adjustment is brai's optimal one; its back-door sets hold both of brai's sets."""
+    dowhy = foreign("dowhy")
+    import pandas as pd
+
+    data = load_network("asia").sample(500, random_state=seed)
+    model = HillClimbing(random_state=seed).fit(data)
+    frame, only = pd.DataFrame(data.to_dict()), posterior_of_dags([(model.dag_, 0.0)])
+    compared = 0
+    for cause in ("smoke", "lung", "either", "bronc"):
+        own = {
+            how: model.causal_effect(cause, "dysp", adjustment=how, posterior=only).graphs[0]
+            for how in ("optimal", "parents")
+        }
+        if not own["optimal"].causes:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = dowhy.CausalModel(frame, cause, "dysp", graph=exchange.to_gml(model.dag_))
+            efficient = theirs.identify_effect(method_name="efficient-adjustment").get_backdoor_variables()
+            every = theirs.identify_effect(method_name="exhaustive-search").backdoor_variables.values()
+        assert sorted(efficient) == sorted(own["optimal"].adjusted_for)
+        assert sorted(own["optimal"].adjusted_for) in [sorted(found) for found in every]
+        assert sorted(own["parents"].adjusted_for) in [sorted(found) for found in every]
+        compared += 1
+    assert compared
 
 
 # ---------------------------------------------------------------- bnlearn

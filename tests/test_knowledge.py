@@ -453,7 +453,7 @@ def test_violations_in_words():
         ({"required": [("a", "b")], "tiers": [["b"], ["c"], ["a"]]}, ["'a' → 'b'", "tier 3 back to tier 1"]),
         ({"required": [("a", "b")], "roots": ["b"]}, ["'a' → 'b' leads into the root 'b'"]),
         ({"required": [("a", "b")], "leaves": ["a"]}, ["'a' → 'b' leads out of the leaf 'a'"]),
-        ({"required": [("a", "dd")]}, ["'dd'", "no variable", "near ones: 'd'"]),
+        ({"required": [("a", "dd")]}, ["'dd'", "no variable", "did you mean 'd'?"]),
         ({"forbidden": [("zz", "a")]}, ["'zz'"]),
         ({"tiers": [["a"], ["xx"]]}, ["'xx'"]),
         ({"roots": ["yy"]}, ["'yy'"]),
@@ -466,7 +466,7 @@ def test_violations_in_words():
         ({"roots": "a"}, ["'a'", "list of names"]),
         ({"tiers": "ab"}, ["'ab'", "groups of names"]),
         ({"tiers": ["ab"]}, ["a tier is 'ab'"]),
-        ({"requird": []}, ["'requird'", "near ones: 'required'"]),
+        ({"requird": []}, ["'requird'", "did you mean 'required' or 'required_edges'?"]),
         ({"required": [], "required_edges": []}, ["'required' twice", "'required_edges'"]),
         ({"search_space": [("a", "b")]}, ["search_space"]),
         (3, ["int", "required_edges"]),
@@ -543,7 +543,7 @@ def test_command_line(tmp_path):
     path.write_text("roots = ['Burglar']")
     result = CliRunner().invoke(cli, ["learn", str(table), "--knowledge", str(path)])
     assert isinstance(result.exception, KnowledgeError)
-    assert "near ones: 'Burglary'" in str(result.exception)
+    assert "did you mean 'Burglary'?" in str(result.exception)
 
 
 def test_a_leaf_whose_edges_go_the_wrong_way():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from brai import BRAI, RAI, Bootstrap, HillClimbing, Posterior, load_network, plots
+from brai.consensus import DECIDED
 from brai.graphs import PDAG
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'brai[plots]'")
@@ -48,7 +49,7 @@ def is_arrow(patch):
 
 def test_graph_of_a_model(asia):
     ax = plots.graph(asia)
-    consensus = asia.consensus(0.5)
+    consensus = asia.consensus(0.5, DECIDED)
     names = consensus.graph.names
     drawn = edges(ax)
     assert {(names[a], names[b]) for (a, b), patch in drawn.items() if is_arrow(patch)} == set(

@@ -11,6 +11,7 @@ from all_dags import all_dags, bdeu_scores, blankets, class_of, equivalent, memb
 from brai import BRAI, RAI
 from brai.equivalence import EquivalenceClass, TooManyPartsError
 from brai.graphs import PDAG
+from brai.obeying import posterior_of_dags
 from brai.posterior import Posterior
 from conftest import random_dag, random_data
 
@@ -471,6 +472,41 @@ def test_arrays_cannot_be_written(rng):
     assert repr(found) == (
         "Posterior(1 CPDAG of 2 variables, as uncertain as 1.0 equally probable ones; uniform prior on dags)"
     )
+
+
+def test_with_knowledge_a_posterior_speaks_of_dags():
+    dag = PDAG.from_edges("abc", directed=[("a", "b"), ("b", "c")])
+    collider = PDAG.from_edges("abc", directed=[("a", "b"), ("c", "b")])
+    free = Posterior.from_scores([(dag, 0.0), (collider, 0.0)])
+    assert repr(free).startswith("Posterior(2 CPDAGs of")
+    known = posterior_of_dags([(dag, 0.0), (collider, 0.0), (dag, 0.0)])
+    assert repr(known).startswith("Posterior(2 DAGs of")
+    assert Posterior.from_scores([(collider, 0.0)]).kind == "CPDAG"  # it is both
+
+
+def test_draws_of_a_posterior_have_its_probabilities():
+    graphs = [PDAG.from_edges("ab"), PDAG.from_edges("ab", undirected=[("a", "b")])]
+    posterior = Posterior.from_scores([(graphs[0], 0.0), (graphs[1], 1.0)], "classes")
+    drawn = posterior.sample(4000, random_state=1)
+    assert drawn == posterior.sample(4000, random_state=1) != posterior.sample(4000, random_state=2)
+    share = sum(graph == graphs[1] and score == 1.0 for graph, score in drawn) / 4000
+    assert share == pytest.approx(posterior.probabilities[0], abs=0.03)
+    with pytest.raises(ValueError, match="n is 0: give a whole number from 1"):
+        posterior.sample(0)
+
+
+def test_probabilities_by_name(rng):
+    model = RAI().fit(random_data(rng, 4, 200))
+    names = list(model.feature_names_in_)
+    for ask, all_of in (
+        (model.edge_probability, model.edge_probabilities()),
+        (model.adjacency_probability, model.adjacency_probabilities()),
+        (model.path_probability, model.path_probabilities()),
+        (model.markov_blanket_probability, model.markov_blanket_probabilities()),
+    ):
+        assert [[ask(a, b) for b in names] for a in names] == all_of.tolist()
+    with pytest.raises(ValueError, match="there is no variable 'nobody': choose among"):
+        model.edge_probability(names[0], "nobody")
 
 
 def test_a_score_that_differs_within_a_class_is_refused():

@@ -19,8 +19,11 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from brai import BRAI, DPMCMC, RAI, Bootstrap, Dataset, Exact, HillClimbing, Posterior, io, load_network
+from brai.consensus import DECIDED
+from brai.differences import differences
 from brai.graphs import PDAG
 from brai.mcmc import Draws
+from brai.obeying import posterior_of_dags
 from brai.report import build, layout, page, page_data, write
 from brai.report.layout import isotonic, layered
 from brai.report.trust import trust
@@ -249,10 +252,12 @@ def test_differences_lead_from_one_graph_to_the_other(seed):
     rng = np.random.default_rng(seed)
     names = tuple("abcdefg")
     first, other = (PDAG(names, random_dag(rng, 7, 0.4)).to_cpdag() for _ in range(2))
-    found = build.differences(first, other)
+    found = differences(first, other)
     assert len(found) == first.shd(other)
+    assert differences(first, other.reorder(names[::-1])) == found
     made = first.adjacency.copy()
-    for i, j, kind, directed in found:
+    for one in found:
+        (i, j, directed), kind = one.line, one.kind
         assert (kind == "added") == (not first.skeleton()[i, j])
         made[i, j] = made[j, i] = 0
         if kind != "removed":
@@ -515,7 +520,7 @@ def test_the_slider_shows_the_consensus_graph(asia_page, asia, level):
     asia_page.run(SLIDE, level)
     asia_page.settled()
     names = asia.feature_names_in_
-    wanted = asia.consensus(level).graph
+    wanted = asia.consensus(level, DECIDED).graph
     drawn = asia_page.run(DRAWN)
     assert {(names[a], names[b]) for a, b, arrow in drawn if arrow} == set(wanted.directed_edges())
     lines = {frozenset((names[a], names[b])) for a, b, arrow in drawn if not arrow}
@@ -525,9 +530,73 @@ def test_the_slider_shows_the_consensus_graph(asia_page, asia, level):
     )
 
 
+OUTSIDE = """const box = document.getElementById('canvas').getBoundingClientRect();
+    const all = document.querySelectorAll('#canvas .edge:not(.off) > path:not(.reach), #canvas .node');
+    return [...all].filter((one) => one.getAttribute('d') !== '').map((one) => one.getBoundingClientRect()).filter(
+        (own) => own.left < box.left || own.right > box.right || own.top < box.top || own.bottom > box.bottom
+    ).length"""
+
+
+def posterior_on(graph, *weak):
+    """A model without edges, and a posterior: a graph nine times, and once with weak edges."""
+    names = tuple(f"v{i:02}" for i in range(len(graph)))
+    codes = np.random.default_rng(0).integers(0, 2, (20, len(graph)))
+    more = graph.copy()
+    for a, b in weak:
+        more[a, b] = 1
+    draws = [PDAG(names, graph)] * 9 + [PDAG(names, more)]
+    model = HillClimbing(max_parents=0).fit(Dataset.from_codes(codes, names=names))
+    return model, Posterior.from_draws(draws, "classes")
+
+
+def test_long_edges_are_on_the_canvas(browser, tmp_path):
+    model, posterior = posterior_on(random_dag(np.random.default_rng(6), 30, 0.15))
+    browser.open(write(model, tmp_path / "dense.html", posterior=posterior))
+    assert browser.run(OUTSIDE) == 0
+
+
+def test_bows_of_weak_edges_take_no_more_room_than_the_layout(browser, tmp_path):
+    grid = np.zeros((80, 80), np.int8)  # eight rows of ten, edges down, and in the first row also to the right
+    for i in range(70):
+        grid[i, i + 10] = 1
+    for i in range(9):
+        grid[i, i + 11] = 1
+    model, posterior = posterior_on(grid, *((i, i + 70) for i in range(10)))
+    browser.open(write(model, tmp_path / "grid.html", posterior=posterior))
+    room = """const box = document.querySelector('#canvas > g').getBBox();
+        return [-box.x, -box.y, box.x + box.width, box.y + box.height]"""
+    few, before = len(browser.run(DRAWN)), browser.run(room)
+    browser.run(SLIDE, 0.01)
+    browser.settled()
+    assert len(browser.run(DRAWN)) == few + 10
+    assert np.all(np.subtract(browser.run(room), before) < 5)
+    assert browser.run(OUTSIDE) == 0
+    assert browser.messages() == []
+
+
+def test_a_direction_that_is_hardly_more_probable_is_not_drawn(browser, tmp_path):
+    graph = PDAG(tuple(f"v{i:02}" for i in range(30)), np.zeros((30, 30)))
+    model, _ = posterior_on(graph.adjacency)
+    directions = {}
+    rows = []
+    for k, share in enumerate((0.51, 0.59, 0.61, 0.89, 0.91)):
+        directions[2 * k, 2 * k + 1] = share
+    for t in range(100):
+        own = graph.adjacency.copy()
+        for (a, b), share in directions.items():
+            own[(a, b) if t < 100 * share else (b, a)] = 1
+        rows.append((PDAG(graph.names, own), 0.0))
+    browser.open(write(model, tmp_path / "r.html", posterior=posterior_of_dags(rows)))
+    looks = """return [...document.querySelectorAll('#canvas .edge:not(.off)')].map((g) => [Number(g.dataset.a),
+        !g.querySelector('.head').getAttribute('d') ? 'none' : g.classList.contains('hollow') ? 'hollow' : 'full'
+    ])"""
+    assert dict(browser.run(looks)) == {0: "none", 2: "none", 4: "hollow", 6: "hollow", 8: "full"}
+    assert browser.messages() == []
+
+
 def test_a_click_highlights(asia_page, asia):
     names = list(asia.feature_names_in_)
-    graph = asia.consensus(0.5).graph
+    graph = asia.consensus(0.5, DECIDED).graph
     assert any(set(graph.markov_blanket(name)) > set(graph.adjacent(name)) for name in names)
     for name in [*(name for name in names if name != "either"), "either"]:
         asia_page.point(asia_page.centre(names.index(name)), "down", "up")

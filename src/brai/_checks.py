@@ -1,8 +1,10 @@
-"""Refusals of numbers that make no sense, with the value and the cure."""
+"""Refusals of numbers that make no sense, with the value and the cure; hints at names that were meant."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -21,3 +23,9 @@ def check_positive(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < math.inf:
         raise ValueError(f"{name} is {value!r}: give a number above 0")
     return float(value)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint at the known names that are spelled nearly so, to stand behind the unknown one; "" without any."""
+    found = get_close_matches(name, list(known), 3) or [one for one in known if one.casefold() == name.casefold()]
+    return f" (did you mean {' or '.join(map(repr, found))}?)" if found else ""

@@ -1,14 +1,14 @@
-"""From any table to named columns, and from one column to its states and codes.
+"""From any table to named columns, and from one column of any kind to a `Factor`.
 
-The rules are those of `brai.data`. Work is column by column: a column becomes a `Factor` (few values, one
-index per row), and every rule looks at the values, never at the rows.
+Work is column by column: a column becomes a `Factor` (few values, one index per row), and every rule looks at the
+values, never at the rows.
 """
 
 from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_STATES = 65_536  # what uint16 codes can tell apart
 MAX_BITS = 2000  # of an integer: Python may refuse to spell larger ones (it does from 4300 digits on)
-IDENTIFIER_ROWS = 20  # a column of more rows than this, all different and undeclared, is an identifier
-UNDECLARED = "add it to states= or drop those rows"  # what to do about a value that is none of the states
 
 Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, a sequence or a Factor
 
@@ -34,7 +31,7 @@ class Factor:
 
     values: Sequence[Any]  # need not be distinct nor all occur; a missing value is None, NaN, NaT or NA
     inverse: NDArray[np.int64]
-    declared: Sequence[Any] | None = None  # the states that the type of the column declares
+    declared: Sequence[Any] | None = None  # its states, from the type of the column or from the caller
     text: Sequence[str] | None = None  # from a text file: the cells behind `values`
 
 
@@ -196,7 +193,7 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
     elif series.dtype in (nw.Int128, nw.UInt128):  # numpy has none
         return _object_factor(name, series.to_list())
     elif series.dtype.is_temporal() or series.dtype.is_nested() or series.dtype.is_decimal():
-        raise _wrong_type(name, series.dtype)
+        raise wrong_type(name, series.dtype)
     array, null = series.to_numpy(), series.is_null().to_numpy().astype(bool)
     if null.any():
         array = array.astype(object)
@@ -222,7 +219,7 @@ def _array_factor(name: str, array: NDArray[Any]) -> Factor:
     if array.dtype.kind in "OT":  # objects; numpy's variable-width strings
         return _object_factor(name, array.tolist())
     if array.dtype.kind not in "biufU":
-        raise _wrong_type(name, array.dtype)
+        raise wrong_type(name, array.dtype)
     values, inverse = np.unique(array, return_inverse=True)
     return Factor(values.tolist(), inverse)
 
@@ -233,12 +230,13 @@ def _object_factor(name: str, column: Sequence[Any]) -> Factor:
     try:  # in keys, True, 1 and 1.0 are told apart
         index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     except TypeError:
-        raise _wrong_type(name, type(next(c for c in cells if not _is_hashable(c))).__name__) from None
+        raise wrong_type(name, type(next(c for c in cells if not is_hashable(c))).__name__) from None
     inverse = np.fromiter(map(index.__getitem__, keys), np.int64, len(keys))
     return Factor(list(index) if keys is cells else [key[1] for key in index], inverse)
 
 
-def _is_hashable(value: Any) -> bool:
+def is_hashable(value: Any) -> bool:
+    """Whether the value can be a key."""
     try:
         hash(value)
     except TypeError:
@@ -246,154 +244,10 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
-def _wrong_type(name: str, kind: Any) -> DataError:
+def wrong_type(name: str, kind: Any) -> DataError:
+    """The refusal of a column whose values have no states."""
     known = "Complex data not supported: " if str(kind).startswith("complex") else ""  # scikit-learn's words
     return DataError(
         f"{known}column {shown(name)} is of type {kind}, which has no states: "
         "convert it to text, integers or a category"
     )
-
-
-# ---- Factor → states and codes ----
-
-
-def encode(
-    name: str, column: Factor, states: Sequence[Any] | None, cure: str = UNDECLARED
-) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Return labels and codes of a column, with these states if any, else with the values seen.
-
-    `cure` is what to do about a value that is none of the states.
-    """
-    times = np.bincount(column.inverse, minlength=len(column.values))
-    known = _known_texts(column, states)
-    seen: list[int] = np.flatnonzero(times).tolist()
-    _check_missing(name, column, [i for i in seen if i not in known], times)
-    if states is None:
-        values = {i: _whole(column.values[i]) for i in seen}
-        labels = states = _sorted_states(name, list(values.values()), column.inverse.size)
-    else:
-        values = {i: column.values[i] for i in seen}
-        labels = check_labels(name, states)
-    code = {state: i for i, state in enumerate(states)}
-    lookup = np.zeros(len(column.values), dtype=np.int64)
-    for i, value in values.items():
-        found = known.get(i, code.get(value))
-        if found is None:
-            row = int((column.inverse == i).argmax()) + 1
-            raise DataError(
-                f"column {shown(name)} holds {shown(value)} in row {row}, which is not among its states "
-                f"{shown(list(states))}: {cure}"
-            )
-        lookup[i] = found
-    return labels, lookup[column.inverse]
-
-
-def _check_missing(name: str, column: Factor, seen: list[int], times: NDArray[np.int64]) -> None:
-    missing = [i for i in seen if _is_missing(column.values[i])]
-    if missing:
-        first = int(np.flatnonzero(np.isin(column.inverse, missing))[0]) + 1
-        number = count(int(times[missing].sum()), "missing value")
-        raise DataError(
-            f"column {shown(name)} has {number}, the first in row {first}: "
-            "drop the rows, impute, or give missing its own label"
-        )
-
-
-def _known_texts(column: Factor, states: Sequence[Any] | None) -> dict[int, int]:
-    """In a text file a cell stands for the declared state that is spelled so: index of the cell → code."""
-    if column.text is None or states is None:
-        return {}
-    spelled = {str(label): code for code, label in enumerate(states)}
-    return {i: spelled[cell] for i, cell in enumerate(column.text) if cell in spelled}
-
-
-def as_label(value: Any, labels: Collection[Any]) -> Any:
-    """Return the label that a value stands for: itself, else the one spelled alike ("0" for 0 and 0.0, 0 for "0").
-
-    A value that stands for none of the labels, or is missing, is returned as it is.
-    """
-    if value in labels or _is_missing(value) or _is_huge(value):
-        return value
-    spelled = {str(label): label for label in labels}
-    return next((spelled[text] for text in (str(value), str(_whole(value))) if text in spelled), value)
-
-
-def respelled(column: Factor, states: Sequence[Any]) -> Factor:
-    """Return the column with its values replaced by the labels that they stand for."""
-    labels = dict.fromkeys(states)
-    return Factor([as_label(value, labels) for value in column.values], column.inverse, text=column.text)
-
-
-def _sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
-    examples: dict[str, Any] = {}
-    for value in values:
-        kind = "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
-        if kind == "text" and not isinstance(value, str):
-            raise _wrong_type(name, type(value).__name__)
-        examples.setdefault(kind, value)
-    if len(examples) > 1:
-        one, other, *_ = map(shown, examples.values())
-        raise DataError(
-            f"column {shown(name)} mixes types, such as {one} and {other}: convert all its values to one type"
-        )
-    fraction = next((v for v in values if isinstance(v, float)), None)
-    if fraction is not None:
-        raise DataError(
-            f"column {shown(name)} holds {fraction!r}, which is not an integer: discretise the column "
-            "(pandas.cut, say) or list its values in states="
-        )
-    labels = tuple(sorted(set(values)))
-    if len(labels) == n_rows > IDENTIFIER_ROWS:
-        raise DataError(
-            f"column {shown(name)} has {n_rows} different values in {n_rows} rows, such as {shown(labels[0])}, as "
-            "an identifier has: drop it, or declare its states="
-        )
-    return check_labels(name, labels)
-
-
-def check_labels(name: str, labels: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the labels as a tuple of distinct plain objects."""
-    sized = not isinstance(labels, str | bytes | set | frozenset | Mapping | type) and hasattr(labels, "__len__")
-    if not sized or (isinstance(labels, np.ndarray) and labels.ndim == 0):
-        given = shown(labels)
-        raise DataError(f"the states of column {shown(name)} are {given}: give a list of labels, in code order")
-    check_arity(name, len(labels))
-    plain = tuple(_label(name, label) for label in labels)
-    for label, times in Counter(plain).items():
-        if _is_missing(label):
-            raise DataError(f"the states of column {shown(name)} hold {label!r}: give missing its own label")
-        if times > 1:
-            raise DataError(f"the states of column {shown(name)} hold {shown(label)} {times} times: list it once")
-    return plain
-
-
-def check_arity(name: str, arity: int) -> None:
-    """Refuse more states than codes can tell apart."""
-    if arity > MAX_STATES:
-        raise DataError(f"column {shown(name)} has {arity} states, more than {MAX_STATES}: merge some or drop it")
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float):
-        return value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _is_huge(value: Any) -> bool:
-    return isinstance(value, int) and value.bit_length() > MAX_BITS
-
-
-def _label(name: str, value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    if _is_huge(value) or not _is_hashable(value):
-        raise DataError(f"the states of column {shown(name)} hold {shown(value)}: give text or numbers as labels")
-    for kind in (bool, int, float):
-        if isinstance(value, kind):
-            return kind(value)  # a plain one, not the member of an enum
-    if isinstance(value, str):
-        return str.__str__(value)
-    return value if _is_missing(value) else str(value)

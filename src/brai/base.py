@@ -6,6 +6,7 @@ the order of the output.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from brai._checks import check_count
+from brai._checks import check_count, near
+from brai._columns import default_names
+from brai._missing import CURE, which
+from brai._states import MISSING
 from brai.causal import Adjustment, Effect, causal_effect
 from brai.consensus import Consensus, consensus, table
 from brai.data import DataError, Dataset
@@ -32,12 +36,14 @@ def check_array(X: Any) -> None:
         return
     if X.shape[1] == 0:
         raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
-    if X.dtype.kind == "f" and not (finite := np.isfinite(X)).all():
-        row, column = map(int, np.argwhere(~finite)[0])
-        held = "NaN" if np.isnan(X[row, column]) else "inf"
-        raise DataError(
-            f"column 'x{column}' holds {held} in row {row + 1}: drop the row, impute, or give it a label"
-        )
+    if X.dtype.kind != "f" or np.isfinite(X).all():
+        return
+    if (gone := np.isnan(X)).any():
+        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
+        first = int(gone.any(axis=1).argmax()) + 1
+        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
+    row, column = map(int, np.argwhere(np.isinf(X))[0])
+    raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
@@ -90,7 +96,8 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _tested(self, X: Any) -> Dataset:
         """Rows to be predicted, with the variables and states of the training data."""
-        check_array(X)
+        if not any(MISSING in own for own in self._train.states):
+            check_array(X)
         try:
             return Dataset.conforming(X, self._train)
         except DataError as error:
@@ -157,6 +164,30 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
         """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
         return self._posterior().path_probabilities(n_dags, random_state)
+
+    def edge_probability(self, a: str, b: str) -> float:
+        """P(a → b | data), by names; for many pairs take `edge_probabilities` once."""
+        return self._between(self.edge_probabilities(), a, b)
+
+    def adjacency_probability(self, a: str, b: str) -> float:
+        """P(a and b are adjacent | data), by names."""
+        return self._between(self.adjacency_probabilities(), a, b)
+
+    def markov_blanket_probability(self, a: str, b: str) -> float:
+        """P(a is in the Markov blanket of b | data), by names."""
+        return self._between(self.markov_blanket_probabilities(), a, b)
+
+    def path_probability(self, a: str, b: str) -> float:
+        """P(a directed path leads from a to b | data), by names."""
+        return self._between(self.path_probabilities(), a, b)
+
+    def _between(self, matrix: Floats, a: str, b: str) -> float:
+        names = self._train.names
+        for name in (a, b):
+            if name not in names:
+                known = reprlib.repr(list(names))
+                raise ValueError(f"there is no variable {name!r}{near(str(name), names)}: choose among {known}")
+        return float(matrix[names.index(a), names.index(b)])
 
     def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
         """Rows from, to, strength, direction; see `brai.consensus.table`."""

@@ -33,7 +33,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from brai._columns import as_label
+from brai._checks import near
+from brai._states import as_label
 from brai.adjacency import bits
 from brai.adjustment import Floats, adjusted, unchanged
 from brai.data import DataError, Dataset
@@ -295,5 +296,6 @@ def _optimal(parents: Sequence[int], ancestors: Sequence[int], x: int, y: int) -
 
 def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
     if (label := as_label(wanted, known)) not in known:
-        raise DataError(f"{problem} {wanted!r}: choose among {reprlib.repr(list(known))}")
+        hint = near(str(wanted), [str(one) for one in known])
+        raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")
     return known.index(label)

@@ -38,6 +38,7 @@ from brai.graphs import PDAG
 Row: TypeAlias = dict[str, Any]
 
 TIE = 1e-9  # probabilities closer than this are equal
+DECIDED = 0.6  # up to this probability of a direction, pictures, reports and text show none
 
 
 @dataclass(frozen=True, eq=False)

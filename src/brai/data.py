@@ -10,7 +10,10 @@ Conventions
   False before True. Whole floats count as integers. Labels are plain Python objects; a declared label that is
   neither text nor a number (an interval of `pandas.cut`, say) becomes its str().
 - Nothing is guessed or repaired: missing values, continuous columns and identifiers are a `DataError` that
-  names column, value and cure. Row numbers in messages count data rows from 1.
+  names column, value and cure. Row numbers in messages count data rows from 1. Columns that are nearly an
+  identifier (more than 20 values, and more than half as many as rows) are a warning.
+- Missing values are dealt with if `missing=` asks for it: "drop" leaves out rows that have any and warns how many,
+  "label" makes missing the last state of columns that have some, with the label "missing".
 - How the cells of a text file are typed is said in `brai._read`.
 
 >>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
@@ -32,23 +35,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import near
 from brai._columns import (
-    UNDECLARED,
     Columns,
     DataError,
     Factor,
-    check_arity,
-    check_labels,
     check_names,
     columns_of,
     count,
     default_names,
-    encode,
     factor,
     matrix,
-    respelled,
     shown,
 )
+from brai._missing import CURE, Way, settled
+from brai._states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
 
 __all__ = ["DataError", "Dataset"]
 
@@ -95,22 +96,34 @@ class Dataset:
             object.__setattr__(self, field, value)
 
     @classmethod
-    def of(cls, X: Any, *, states: States | None = None, names: Iterable[str] | None = None) -> Dataset:
+    def of(
+        cls,
+        X: Any,
+        *,
+        states: States | None = None,
+        names: Iterable[str] | None = None,
+        missing: Way = "error",
+    ) -> Dataset:
         """Take in X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
 
         `states` declares the labels of the columns it names, in code order; `names` renames the columns (an
-        array or a list of rows starts with x0, x1, …). A lazy frame is collected. X itself is never changed.
+        array or a list of rows starts with x0, x1, …). Rows with `missing` values can be left out ("drop"), or
+        missing can be a state of its own ("label"). A lazy frame is collected. X itself is never changed.
+
+        >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
+        ((0, 1, 'missing'),)
         """
         if isinstance(X, Dataset) and states is None and names is None:
             return X
-        return cls._of_columns(_columns_of_any(X), states, names)
+        return cls._of_columns(_columns_of_any(X), states, names, missing)
 
     @classmethod
     def conforming(cls, X: Any, like: Variables) -> Dataset:
         """Return X over exactly the variables of `like` (a Dataset, a Network), in their order, with their states.
 
         Columns are matched by name, in any order; those of an array or a list of rows by position. A value
-        that is no state stands for the one that is spelled alike: 0 for "0", "0" for 0, True for "True".
+        that is no state stands for the one that is spelled alike: 0 for "0", "0" for 0, True for "True"; a missing
+        value for "missing", where that is a state.
 
         >>> train = Dataset.of({"rain": ["no", "yes", "no"], "wet": ["0", "1", "1"]})
         >>> Dataset.conforming({"wet": [1, 0], "rain": ["no", "no"]}, train).codes
@@ -134,7 +147,8 @@ class Dataset:
             for name, column in zip(like.names, columns, strict=True)
         ]
         cure = "fit on Dataset.of(X, states={column: labels}) with all labels, or drop those rows"
-        return cls._of_columns((list(like.names), found), declared, None, cure)
+        gone = "drop the rows or impute"
+        return cls._of_columns((list(like.names), found), declared, cures=(cure, gone))
 
     @classmethod
     def from_file(
@@ -144,15 +158,16 @@ class Dataset:
         states: States | None = None,
         delimiter: str | None = None,
         drop: Iterable[str] = (),
+        missing: Way = "error",
     ) -> Dataset:
         """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai._read`.
 
-        Columns in `drop` are left out, whatever they hold.
+        Columns in `drop` are left out, whatever they hold; `states` and `missing` are those of `of`.
         """
         names, columns = _file_columns(path, delimiter)
         _check_known(out := {drop} if isinstance(drop, str) else set(drop), names)
         kept = [i for i, name in enumerate(names) if name not in out]
-        return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, None)
+        return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, missing=missing)
 
     @classmethod
     def from_codes(
@@ -200,26 +215,33 @@ class Dataset:
 
     @classmethod
     def _of_columns(
-        cls, table: Columns, states: States | None, names: Iterable[str] | None, cure: str = UNDECLARED
+        cls,
+        table: Columns,
+        states: States | None,
+        names: Iterable[str] | None = None,
+        missing: Way = "error",
+        cures: tuple[str, str] = (UNDECLARED, CURE),
     ) -> Dataset:
+        """`cures` are of a value that is none of the states, and of a missing one."""
         own, columns = table
         names = check_names(own if names is None else names)
         if len(names) != len(columns):
             raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
         declared = _declared(names, states)
-        codes: list[NDArray[Any]] = []
-        labels = []
+        factors: list[Factor] = []
         for name, column in zip(names, columns, strict=True):
-            found = factor(name, column)
-            if codes and found.inverse.size != codes[0].size:
+            factors.append(spelled(factor(name, column), declared.get(name)))
+            if (n := factors[-1].inverse.size) != factors[0].inverse.size:
                 raise DataError(
-                    f"column {shown(name)} has {count(found.inverse.size, 'row')} where column "
-                    f"{shown(names[0])} has {codes[0].size}: give columns of equal length"
+                    f"column {shown(name)} has {count(n, 'row')} where column "
+                    f"{shown(names[0])} has {factors[0].inverse.size}: give columns of equal length"
                 )
-            own_labels, own_codes = encode(name, found, declared.get(name, found.declared), cure)
-            codes.append(own_codes.astype(np.uint16))
-            labels.append(own_labels)
-        return cls(np.stack(codes), names, tuple(labels))
+        undeclared = [i for i, column in enumerate(factors) if column.declared is None]
+        factors = settled(names, factors, missing, cures[1])
+        found = [encode(name, column, cures[0]) for name, column in zip(names, factors, strict=True)]
+        warn_of_identifiers([names[i] for i in undeclared], [factors[i] for i in undeclared])
+        labels, codes = zip(*found, strict=True)
+        return cls(np.stack([own.astype(np.uint16) for own in codes]), names, labels)
 
     @property
     def n_variables(self) -> int:
@@ -326,7 +348,8 @@ def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[An
 def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
     for name in wanted:
         if name not in names:
-            raise DataError(f"there is no column {shown(name)}: choose among {shown(list(names))}")
+            hint = near(str(name), names)
+            raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")
 
 
 def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Sequence[Any]]) -> None:

@@ -228,11 +228,18 @@ def strength_table(source: Any) -> list[Row]:
 
 def write_strength_table(source: Any, path: str | os.PathLike[str]) -> None:
     """Write `strength_table` as CSV, for read.csv in R; a file of this name is replaced at the end."""
+    write_text(Path(path), strength_csv(strength_table(source)))
+
+
+def strength_csv(rows: Iterable[Row], digits: int | None = None) -> str:
+    """Rows from, to, strength, direction as the text of a CSV file, rounded to so many digits if given."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ["from", "to", "strength", "direction"], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(strength_table(source))
-    write_text(Path(path), text.getvalue())
+    for row in rows:
+        rounded = {key: round(row[key], digits) for key in ("strength", "direction")} if digits else {}
+        writer.writerow({**row, **rounded})
+    return text.getvalue()
 
 
 def model_string(dag: PDAG) -> str:

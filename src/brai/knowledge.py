@@ -17,7 +17,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._checks import near
 from brai.adjacency import dag_to_cpdag, extend
 from brai.graphs import PDAG
 
@@ -125,7 +125,7 @@ class Knowledge:
             name = PGMPY.get(key, key)
             if name not in _FIELDS:
                 raise KnowledgeError(
-                    f"knowledge has the unknown entry {key!r}{_near(str(key), [*_FIELDS, *PGMPY])}: "
+                    f"knowledge has the unknown entry {key!r}{near(str(key), [*_FIELDS, *PGMPY])}: "
                     f"entries are {', '.join(_FIELDS)}"
                 )
             if name in settings:
@@ -211,7 +211,7 @@ class Knowledge:
         for name in (*edges, *in_tiers, *self.roots, *self.leaves):
             if name not in place:
                 raise KnowledgeError(
-                    f"knowledge speaks of {name!r}, which is no variable{_near(name, place)}: correct the name"
+                    f"knowledge speaks of {name!r}, which is no variable{near(name, place)}: correct the name"
                 )
         for name in in_tiers:
             if in_tiers.count(name) > 1:
@@ -256,11 +256,6 @@ def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _arrow(a: str, b: str) -> str:
     return f"{a!r} → {b!r}"
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), 3)
-    return f" (near ones: {', '.join(map(repr, near))})" if near else ""
 
 
 def _names(what: str, given: Any) -> tuple[str, ...]:

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai._bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
-from brai._columns import as_label, check_labels
+from brai._checks import near
+from brai._states import as_label, check_labels
 from brai.data import Dataset
 from brai.graphs import PDAG
 from brai.inference import joint
@@ -170,7 +171,8 @@ class Network:
 
     def _at(self, name: str) -> int:
         if name not in self.names:
-            raise ValueError(f"there is no variable {name!r}: choose among {reprlib.repr(list(self.names))}")
+            hint = near(str(name), self.names)
+            raise ValueError(f"there is no variable {name!r}{hint}: choose among {reprlib.repr(list(self.names))}")
         return self.names.index(name)
 
     def _codes(self, what: str, setting: Mapping[str, Any]) -> dict[int, int]:

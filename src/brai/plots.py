@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.base import StructureLearner
-from brai.consensus import TIE, Row
+from brai.consensus import DECIDED, TIE, Row
+from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.network import Network
 from brai.posterior import Posterior
-from brai.report.build import arranged, differences, label_of, lines
+from brai.report.build import arranged, label_of
 from brai.report.layout import Layout
 from brai.report.trace import chains_of, score_series
 
@@ -60,14 +61,15 @@ def graph(
 ) -> Any:
     """Draw a PDAG, or the consensus graph of a fitted model or a posterior.
 
-    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on
-    and hollow below. ``probabilities`` writes P(adjacent) beside edges, by default if there are FEW at most.
+    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on,
+    hollow below, and left out up to `brai.consensus.DECIDED`. ``probabilities`` writes P(adjacent) beside edges,
+    by default if there are FEW at most.
     """
     _checked(source, (PDAG, StructureLearner, Posterior), "a PDAG, a fitted model or a Posterior")
     if isinstance(source, PDAG):
         drawn, rows = source, dict[tuple[str, str], Row]()
     else:
-        found = source.consensus(threshold)
+        found = source.consensus(threshold, DECIDED)
         drawn, rows = found.graph, {(row["from"], row["to"]): row for row in found.edges}
     page = _Page(drawn, ax)
     show = bool(rows) and (len(rows) <= FEW if probabilities is None else probabilities)
@@ -94,14 +96,14 @@ def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax:
     second = second.reorder(first.names)
     union = PDAG(first.names, first.adjacency | second.adjacency)
     page = _Page(union, ax)
-    differ = {(min(one[:2]), max(one[:2])): one for one in differences(first, second)}
+    differ = {(min(one.line[:2]), max(one.line[:2])): one for one in differences(first, second)}
     for i, j, directed in lines(first):
         if (min(i, j), max(i, j)) not in differ:
             page.edge(i, j, directed, color=GREY)
     looks = {"removed": (ORANGE, "--"), "added": (BLUE, "-"), "turned": (PURPLE, "-")}
-    for i, j, kind, directed in differ.values():
-        color, style = looks[kind]
-        page.edge(i, j, bool(directed), color=color, style=style, width=2.2)
+    for one in differ.values():
+        color, style = looks[one.kind]
+        page.edge(*one.line, color=color, style=style, width=2.2)
     page.nodes()
     from matplotlib.lines import Line2D
 

@@ -136,9 +136,21 @@ class Posterior:
     def __len__(self) -> int:
         return len(self.cpdags)
 
+    @cached_property
+    def kind(self) -> Literal["CPDAG", "DAG"]:
+        """What the graphs are: with knowledge they are DAGs, each for itself, where their class does not obey."""
+        directed = all(graph.is_dag() for graph in self.cpdags)  # else they are no DAGs, and that is soon seen
+        return "DAG" if directed and any(graph.to_cpdag() != graph for graph in self.cpdags) else "CPDAG"
+
+    def sample(self, n: int = 1, random_state: RandomState = None) -> list[tuple[PDAG, float]]:
+        """Draw n graphs by their probabilities, each with its log score."""
+        check_count("n", n, 1)
+        drawn = generator(random_state).choice(len(self), n, p=self.probabilities)
+        return [(self.cpdags[i], float(self.log_scores[i])) for i in drawn]
+
     def __repr__(self) -> str:
         return (
-            f"Posterior({count(len(self), 'CPDAG')} of {count(len(self.names), 'variable')}, as uncertain as "
+            f"Posterior({count(len(self), self.kind)} of {count(len(self.names), 'variable')}, as uncertain as "
             f"{self.n_effective:.1f} equally probable ones; uniform prior on {self.prior})"
         )
 

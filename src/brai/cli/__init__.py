@@ -13,6 +13,7 @@ import click
 from brai import __version__
 from brai.cli.answers import compare, query, report, sample
 from brai.cli.learn import demo, learn
+from brai.cli.options import warn
 from brai.paper.commands import paper
 
 
@@ -28,7 +29,7 @@ for _command in (learn, report, sample, query, compare, paper, demo):
 
 def main() -> None:
     """Run the command line; what goes wrong with the input is one line on standard error and exit code 1."""
-    warnings.showwarning = lambda message, *_: click.echo(f"brai: warning: {message}", err=True)
+    warnings.showwarning = lambda message, *_: warn(message)
     try:
         cli.main(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):

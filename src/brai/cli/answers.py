@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ import click
 
 if TYPE_CHECKING:
     from brai.base import StructureLearner
+    from brai.differences import Line
     from brai.graphs import PDAG
 
-_SHOWN = 0.01  # members of a blanket that are less probable are left out
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path, exists=True))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -45,8 +45,19 @@ def report(folder: Path, output: Path | None, k: int, title: str | None) -> None
     from brai.report import write
 
     beside = folder if folder.is_dir() else folder.parent
-    path = write(_model(folder), output or beside / "report.html", k=k, title=title, data_name=folder.name)
+    made = _made(folder)
+    path = write(_model(folder), output or beside / "report.html", k=k, title=title, **made)
     click.echo(str(path))
+
+
+def _made(place: Path) -> dict[str, Any]:
+    """The name of the data and the command, as ``learn -o`` kept them; of a lone model its name only."""
+    kept = place / "summary.json"
+    try:
+        found = json.loads(kept.read_text(encoding="utf-8")) if place.is_dir() else {}
+    except (OSError, ValueError):
+        found = {}
+    return {"data_name": found.get("data", place.name), "command": found.get("command")}
 
 
 @click.command()
@@ -54,13 +65,24 @@ def report(folder: Path, output: Path | None, k: int, title: str | None) -> None
 @click.option("-n", "n", type=click.IntRange(1), default=10, show_default=True, help="Graphs, or rows.")
 @click.option("--rows", is_flag=True, help="Draw rows of data from the best graph's network, as CSV.")
 @click.option(
-    "--temperature", type=click.FloatRange(0), default=1.0, show_default=True, help="Of graphs of the tree."
+    "--from",
+    "source",
+    type=click.Choice(["posterior", "tree"]),
+    default="posterior",
+    show_default=True,
+    help="Graphs of the posterior that the model reports (by default of MCMC), or of its tree.",
 )
+@click.option("--temperature", type=click.FloatRange(0), default=None, help="Of draws --from tree.  [default: 1]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-def sample(folder: Path, n: int, rows: bool, temperature: float, seed: int) -> None:
-    """Draw CPDAGs from the tree of a model, one a line as JSON; or rows of data."""
+def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | None, seed: int) -> None:
+    """Draw CPDAGs from what a model holds for probable, one a line as JSON; or rows of data.
+
+    With knowledge the posterior is over DAGs, and so are its draws.
+    """
     from brai.estimators import BRAI
 
+    if temperature is not None and (rows or source != "tree"):
+        raise click.UsageError("--temperature is of draws of the tree: add --from tree, or leave it out")
     model = _model(folder)
     if rows:
         import csv
@@ -71,18 +93,30 @@ def sample(folder: Path, n: int, rows: bool, temperature: float, seed: int) -> N
         for row in drawn.codes.T.tolist():
             writer.writerow([drawn.states[v][code] for v, code in enumerate(row)])
         return
-    if not isinstance(model, BRAI):
-        raise ValueError(f"{folder} holds a {type(model).__name__}, which has no tree: use --rows")
-    for cpdag, score in model.sample(n, temperature, random_state=seed):
-        edges = {"directed": cpdag.directed_edges(), "undirected": cpdag.undirected_edges()}
-        click.echo(json.dumps({"log_score": score, **edges}))
+    if source == "tree" and not isinstance(model, BRAI):
+        raise ValueError(f"{folder} is of {type(model).__name__}, which has no tree: leave --from tree out")
+    if isinstance(model, BRAI) and source == "tree":
+        graphs = model.sample(n, 1.0 if temperature is None else temperature, random_state=seed)
+    else:
+        graphs = model.posterior().sample(n, random_state=seed)
+    for graph, score in graphs:
+        edges = {"directed": graph.directed_edges(), "undirected": graph.undirected_edges()}
+        click.echo(json.dumps({"log_score": score if math.isfinite(score) else None, **edges}))
 
 
 @click.command()
 @_FOLDER
 @click.argument("question", nargs=-1, required=True)
+@click.option("--change", nargs=2, metavar="FROM TO", help="Of effect: A goes from this state to that one.")
+@click.option("--values", multiple=True, metavar="STATE=NUMBER", help="Of effect: what a state of B counts.")
 @_JSON
-def query(folder: Path, question: tuple[str, ...], as_json: bool) -> None:
+def query(
+    folder: Path,
+    question: tuple[str, ...],
+    change: tuple[str, str] | None,
+    values: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Ask a model a QUESTION.
 
     \b
@@ -92,90 +126,20 @@ def query(folder: Path, question: tuple[str, ...], as_json: bool) -> None:
     effect A B          what setting A does to B, averaged over graphs
     marginal A [B=b …]  distribution of A in the best graph's network, given B=b
     do A [B=b …]        the same where B is set to b, not seen to be b
+
+    An effect is that of A going from its first to its last state, on the mean of B if its states are numbers, else
+    on the probability of its last state; --change and --values say it otherwise.
     """
-    found = answer(_model(folder), *question)
+    from brai.cli.questions import answer, as_lines
+
+    found = answer(_model(folder), *question, change=change, values=values)
     if as_json:
         click.echo(json.dumps(found, allow_nan=False, default=str))
         return
-    width = max((len(key) for key in found), default=0)
-    for key, value in found.items():
-        click.echo(f"{key:<{width}}  {value:.4f}" if isinstance(value, float) else f"{key:<{width}}  {value}")
-
-
-def answer(model: StructureLearner, kind: str, *words: str) -> dict[str, Any]:
-    """The answer to a question, as plain values."""
-    if kind not in _QUESTIONS:
-        raise ValueError(f"unknown question {kind!r}: ask {', '.join(_QUESTIONS)}")
-    ask, n = _QUESTIONS[kind]
-    if len(words) < n or (len(words) > n and kind not in ("marginal", "do")):
-        raise ValueError(f"{kind} takes {n} name{'s' * (n > 1)}, not {len(words)}: brai query -h shows how to ask")
-    names = list(model.feature_names_in_)
-    for name in words[:n]:
-        if name not in names:
-            known = ", ".join(names[:20]) + " …" * (len(names) > 20)
-            raise ValueError(f"no variable {name!r}: choose from {known}")
-    return ask(model, *words)
-
-
-def _edge(model: StructureLearner, a: str, b: str) -> dict[str, Any]:
-    forth, back = _both(model, model.edge_probabilities(), a, b)
-    return {f"{a} → {b}": forth, f"{b} → {a}": back, "adjacent": forth + back}
-
-
-def _path(model: StructureLearner, a: str, b: str) -> dict[str, Any]:
-    forth, back = _both(model, model.path_probabilities(), a, b)
-    return {f"{a} ⇝ {b}": forth, f"{b} ⇝ {a}": back}
-
-
-def _both(model: StructureLearner, of: Any, a: str, b: str) -> tuple[float, float]:
-    i, j = (list(model.feature_names_in_).index(name) for name in (a, b))
-    return float(of[i, j]), float(of[j, i])
-
-
-def _blanket(model: StructureLearner, a: str) -> dict[str, Any]:
-    names = list(model.feature_names_in_)
-    row = model.markov_blanket_probabilities()[names.index(a)].tolist()
-    ranked = sorted(zip(names, row, strict=True), key=lambda one: -one[1])
-    return {name: p for name, p in ranked if p >= _SHOWN}
-
-
-def _effect(model: StructureLearner, a: str, b: str) -> dict[str, Any]:
-    found = model.causal_effect(a, b)
-    return {
-        "effect": float(found.effect),
-        "standard deviation": float(found.effect_sd),
-        f"P({a} causes {b})": float(found.p_causes),
-        f"change of {a}": " to ".join(map(str, found.change)),
-        f"states of {b} count": ", ".join(f"{state} {value:g}" for state, value in found.values.items()),
-    }
-
-
-def _marginal(model: StructureLearner, a: str, *settings: str, what: str = "given") -> dict[str, Any]:
-    network = model.network()
-    found = network.marginal(a, **{what: dict(_pair(word) for word in settings)})
-    labels = network.states[network.names.index(a)]
-    return {str(label): float(p) for label, p in zip(labels, found, strict=True)}
-
-
-def _do(model: StructureLearner, a: str, *settings: str) -> dict[str, Any]:
-    return _marginal(model, a, *settings, what="do")
-
-
-_QUESTIONS: dict[str, tuple[Callable[..., dict[str, Any]], int]] = {
-    "edge": (_edge, 2),
-    "path": (_path, 2),
-    "blanket": (_blanket, 1),
-    "effect": (_effect, 2),
-    "marginal": (_marginal, 1),
-    "do": (_do, 1),
-}
-
-
-def _pair(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if not equals:
-        raise ValueError(f"{word!r} is no setting: write NAME=STATE")
-    return name, value
+    lines = as_lines(found)
+    width = max((len(words) for words, _ in lines), default=0)
+    for words, value in lines:
+        click.echo(f"{words:<{width}}  {value:.4f}" if isinstance(value, float) else f"{words:<{width}}  {value}")
 
 
 @click.command()
@@ -191,14 +155,16 @@ def compare(first: Path, second: Path, as_json: bool) -> None:
     missing = sorted(set(a.names) ^ set(b.names))
     if missing:
         raise ValueError(f"the graphs are over other variables: only one of them has {', '.join(missing[:10])}")
-    found = differences(a, b)
+    found = _compared(a, b)
     if as_json:
         click.echo(json.dumps(found))
         return
     click.echo(f"structural Hamming distance {found['shd']}, {found['same']} edges are the same")
-    for key, sign in (("only_first", "-"), ("only_second", "+"), ("directed_otherwise", "~")):
+    for key, sign in (("only_first", "-"), ("only_second", "+")):
         for one in found[key]:
-            click.echo(f"  {sign} {one}")
+            click.echo(f"  {sign} {_words(one)}")
+    for one in found["directed_otherwise"]:
+        click.echo(f"  ~ {_words(one['first'])}, {_words(one['second'])} in the second")
 
 
 def _graph(place: Path) -> PDAG:
@@ -213,19 +179,25 @@ def _graph(place: Path) -> PDAG:
     return _model(place).mpdag_
 
 
-def differences(a: PDAG, b: PDAG) -> dict[str, Any]:
-    """What two CPDAGs over the same variables do not share."""
-    one, two = _edges(a), _edges(b)
+def _compared(a: PDAG, b: PDAG) -> dict[str, Any]:
+    """What two graphs over the same variables do not share, as plain values."""
+    from brai.differences import differences
+
+    def edge(line: Line | None) -> dict[str, Any] | None:
+        return line and {"from": a.names[line.tail], "to": a.names[line.head], "directed": line.directed}
+
+    differ = differences(a, b)
     return {
-        "shd": a.shd(b.reorder(a.names)),
-        "same": sum(two.get(pair) == mark for pair, mark in one.items()),
-        "only_first": [mark for pair, mark in one.items() if pair not in two],
-        "only_second": [mark for pair, mark in two.items() if pair not in one],
-        "directed_otherwise": [f"{m}, {two[p]} in the second" for p, m in one.items() if two.get(p, m) != m],
+        "kind": "comparison",
+        "shd": len(differ),
+        "same": a.n_edges - sum(one.kind != "added" for one in differ),
+        "only_first": [edge(one.first) for one in differ if one.kind == "removed"],
+        "only_second": [edge(one.second) for one in differ if one.kind == "added"],
+        "directed_otherwise": [
+            {"first": edge(one.first), "second": edge(one.second)} for one in differ if one.kind == "turned"
+        ],
     }
 
 
-def _edges(graph: PDAG) -> dict[frozenset[str], str]:
-    marks = {frozenset(edge): f"{edge[0]} → {edge[1]}" for edge in graph.directed_edges()}
-    lines = {frozenset(edge): " – ".join(sorted(edge)) for edge in graph.undirected_edges()}
-    return {**marks, **lines}
+def _words(edge: dict[str, Any]) -> str:
+    return f"{edge['from']} {'→' if edge['directed'] else '–'} {edge['to']}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, read_states
+from brai.cli.options import Duration, in_options, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--budget",
                 type=Duration(),
                 default=None,
-                help="Time that learning, and then MCMC, may take: 60s, 5m, 1h.",
+                help="Time for learning the graph; the chains get as much again: 60s, 5m, 1h.",
             ),
             click.option(
                 "-o",
@@ -106,6 +106,13 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     help='TOML file with the labels of columns: rain = ["no", "yes"].',
 )
 @click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "label"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, drop their rows, or make missing a state.",
+)
+@click.option(
     "--knowledge",
     type=click.Path(path_type=Path),
     default=None,
@@ -118,6 +125,7 @@ def learn(
     delimiter: str | None,
     drop: tuple[str, ...],
     states: Path | None,
+    missing: Any,
     knowledge: Path | None,
     **options: Any,
 ) -> None:
@@ -130,7 +138,12 @@ def learn(
     from brai.knowledge import Knowledge
 
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
-    data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=read_states(states))
+    labels = read_states(states)
+    with in_options():
+        data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
+    if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
+        which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
+        warn(f"only one value in {which}: data say nothing of its edges; leave it out (--drop COLUMN)")
     work(data, file.name, knowledge=known, **options)
 
 
@@ -141,9 +154,11 @@ def demo(rows: int, **options: Any) -> None:
     """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
     from brai.cli.work import learn as work
     from brai.network import load_network
+    from brai.summary import edge_lines
 
     network = load_network("asia")
     if not options["as_json"]:
         click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
-        click.echo("".join(f"  {line}\n" for line in str(network.pdag.to_cpdag()).splitlines()))
+        truth = network.pdag.to_cpdag()
+        click.echo("\n".join([*edge_lines(truth.directed_edges(), truth.undirected_edges()), ""]))
     work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)

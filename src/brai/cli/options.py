@@ -1,15 +1,26 @@
-"""Kinds of option values: seconds, states of columns, a folder that can be written to."""
+"""Kinds of option values: seconds, states of columns, a folder to write to; and the words of the command line."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 import tomllib
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+_WORDS = {  # of cures in Python: on the command line
+    'Dataset.of(X, missing="drop")': "--missing drop",
+    'missing="label"': "--missing label",
+    "states=": "--states FILE",
+    "delimiter=": "--delimiter",
+    "drop it": "leave it out (--drop COLUMN)",
+    "drop the emptiest columns": "leave out the emptiest columns (--drop COLUMN)",
+}
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -51,3 +62,31 @@ def writable(folder: Path) -> Path:
             return folder
     except OSError as error:
         raise OSError(f"cannot write into {folder}: {error.strerror}: give another folder with -o") from error
+
+
+def warn(message: object) -> None:
+    """One line on standard error."""
+    click.echo(f"brai: warning: {message}", err=True)
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Say what is refused and warned of inside with options where Python has arguments."""
+    from brai.data import DataError
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except DataError as error:
+            raise DataError(_as_options(str(error))) from error
+    for one in told:
+        warn(_as_options(str(one.message)))
+
+
+def _as_options(message: str) -> str:
+    """The cure, which is what follows the last colon, in words of the command line."""
+    problem, colon, cure = message.rpartition(": ")
+    for words, option in _WORDS.items():
+        cure = cure.replace(words, option)
+    return problem + colon + cure

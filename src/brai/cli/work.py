@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -74,10 +72,12 @@ def learn(
         click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
         stopped, model.posterior_from = True, "tree"
         posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
-    known = {"brai": __version__, "seed": seed, **summary(model, data.n_rows, posterior, source)}
+    made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
+    known = {**made, **summary(model, data.n_rows, posterior, source)}
     if output is not None:
-        keep(output, model, posterior, known, name)
-    click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known))
+        keep(output, model, posterior, known)
+    more = ("graph.json", "edges.csv") if output is not None else None
+    click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known, more))
     if output is not None and not as_json:
         click.echo(f"\n{output}: {', '.join(FILES)}", err=True)
     if stopped:
@@ -106,25 +106,17 @@ def _posterior(
         return model.posterior(k, prior=prior), source
 
 
-def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any], name: str) -> None:
+def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any]) -> None:
     """Write FILES; each is whole or not there."""
     with status(bool(model.verbose), f"writing to {folder}"):
         save(model, folder / "model.brai")
         write_text(folder / "summary.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
-        write_text(folder / "edges.csv", _table(found["posterior"]["edges"]))
+        write_text(folder / "edges.csv", exchange.strength_csv(found["posterior"]["edges"], digits=6))
         write_text(folder / "graph.json", exchange.to_json(model.mpdag_))
         write_text(folder / "graph.dot", model.mpdag_.to_dot())
         write_text(folder / "network.bif", model.network().to_bif())
-        report.write(model, folder / "report.html", data_name=name, command=_command(), posterior=posterior)
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ("from", "to", "strength", "direction"), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "strength": round(row["strength"], 6), "direction": round(row["direction"], 6)})
-    return text.getvalue()
+        made = {"data_name": found["data"], "command": found["command"]}
+        report.write(model, folder / "report.html", posterior=posterior, **made)
 
 
 def _command() -> str:

@@ -29,7 +29,8 @@ from brai._checks import check_count
 from brai._columns import count
 from brai._files import write_text
 from brai.base import StructureLearner
-from brai.consensus import TIE, Row, consensus, table
+from brai.consensus import DECIDED, TIE, Row, consensus, table
+from brai.differences import differences, lines
 from brai.graphs import PDAG
 from brai.posterior import Posterior
 from brai.report.layout import Layout, layered
@@ -146,14 +147,15 @@ def _reordered(posterior: Posterior, names: tuple[str, ...]) -> Posterior:
 
 
 def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name: str | None) -> list[list[str]]:
+    kind = posterior.kind
     return [
         *([["Data", data_name]] if data_name else []),
         ["Rows", f"{n_rows:,}"],
         ["Variables", f"{len(posterior.names):,}"],
         ["Learner", type(model).__name__],
         [f"Best score ({model.family_score})", f"{model.log_score_:,.2f}".replace("-", "−")],
-        ["CPDAGs weighed", f"{len(posterior):,}"],
-        ["As uncertain as", f"{count(max(1, round(posterior.n_effective)), 'equal CPDAG')}"],
+        [f"{kind}s weighed", f"{len(posterior):,}"],
+        ["As uncertain as", f"{count(max(1, round(posterior.n_effective)), f'equal {kind}')}"],
     ]
 
 
@@ -188,7 +190,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
     floor = FLOOR if len(strengths) <= MOST else max(FLOOR, math.ceil(float(strengths[MOST]) * 1000) / 1000)
     rows = table(names, edges, floor)
     rows.sort(key=lambda row: (-round(row["strength"] * row["direction"], 9), row["from"], row["to"]))
-    layout, labels, widths = arranged(consensus(names, edges).graph)
+    layout, labels, widths = arranged(consensus(names, edges, direction=DECIDED).graph)
     return {
         "labels": labels,
         "x": _short(layout.x),
@@ -212,7 +214,7 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
     found = []
     for row in rows:
         i, j = place[row["from"]], place[row["to"]]
-        sure = int(row["direction"] > 0.5 + TIE)
+        sure = int(row["direction"] > DECIDED + TIE)
         kind = int(best.adjacency[i, j]) + 2 * int(best.adjacency[j, i])  # 1: as here, 2: turned, 3: undirected
         spread = None if apart is None else round(float(apart[i, j]), 4)
         found.append([i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread])
@@ -256,33 +258,11 @@ def _best(model: StructureLearner, posterior: Posterior, k: int) -> list[Plain]:
     for graph, score in graphs:
         differ = differences(first, graph)
         card: Plain = {"score": score, "probability": known.get(graph), "edges": graph.n_edges, "n": len(differ)}
-        card["differences"] = differ[:DIFFERENCES]
+        card["differences"] = [[*one.line[:2], one.kind, int(one.line.directed)] for one in differ[:DIFFERENCES]]
         if graph is first:
             card["graph"] = [[i, j, int(directed)] for i, j, directed in lines(graph)]
         cards.append(card)
     return cards
-
-
-def lines(graph: PDAG) -> list[tuple[int, int, bool]]:
-    """Edges as (tail, head, directed), an undirected one once."""
-    a = graph.adjacency
-    return [(int(i), int(j), not a[j, i]) for i, j in np.argwhere(a) if i < j or not a[j, i]]
-
-
-def differences(first: PDAG, other: PDAG) -> list[list[Any]]:
-    """[i, j, kind, directed] for each pair joined otherwise; kind is "added", "removed" or "turned".
-
-    i → j is the edge of ``other``, or of ``first`` where it was removed; ``directed`` is 0 if it has no direction.
-    """
-    a, b = first.adjacency, other.adjacency
-    found: list[list[Any]] = []
-    for i, j in np.argwhere(np.triu((a != b) | (a != b).T, 1)).tolist():
-        here, there = a[i, j] or a[j, i], b[i, j] or b[j, i]
-        now = b if there else a
-        kind = "turned" if here and there else "added" if there else "removed"
-        tail, head = (i, j) if now[i, j] else (j, i)
-        found.append([tail, head, kind, int(not (now[i, j] and now[j, i]))])
-    return found
 
 
 # --- the rest -------------------------------------------------------------------------------------

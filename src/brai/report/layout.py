@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Edge: TypeAlias = tuple[int, int]
 Lists: TypeAlias = list[list[int]]
+Bends: TypeAlias = dict[Edge, list[tuple[float, float]]]
 
 ROW = 92.0  # from layer to layer
 GAP = 22.0  # between nodes of a layer
@@ -45,7 +46,7 @@ class Layout:
 
     x: Floats
     y: Floats
-    bends: dict[Edge, list[tuple[float, float]]]
+    bends: Bends
 
     @property
     def size(self) -> tuple[float, float]:
@@ -71,7 +72,7 @@ def layered(adjacency: NDArray[np.generic], widths: Sequence[float] | None = Non
     parts = []
     for nodes in _parts(a):
         parts.append((nodes, *_place(one_way(a[np.ix_(nodes, nodes)]), wide[nodes])))
-    boxes = [_box(px, py, wide[nodes]) for nodes, px, py, _ in parts]
+    boxes = [_box(px, py, wide[nodes], own) for nodes, px, py, own in parts]
     for (nodes, px, py, own), (left, top) in zip(parts, _shelves(boxes), strict=True):
         x[nodes], y[nodes] = px + left, py + top
         for (u, v), points in own.items():
@@ -123,10 +124,11 @@ def _parts(a: NDArray[np.bool_]) -> list[list[int]]:
     return parts
 
 
-def _box(x: Floats, y: Floats, widths: Floats) -> tuple[float, float, float]:
-    """Left end, width and height of a part, its bends being between its nodes."""
-    left, right = float((x - widths / 2).min()), float((x + widths / 2).max())
-    return left, right - left, float(y.max())
+def _box(x: Floats, y: Floats, widths: Floats, bends: Bends) -> tuple[float, float, float]:
+    """Left end, width and height of a part with its bends."""
+    across = [bx for points in bends.values() for bx, _ in points]
+    left, right = min((x - widths / 2).min(), *across, math.inf), max((x + widths / 2).max(), *across, -math.inf)
+    return float(left), float(right - left), float(y.max())
 
 
 def _shelves(boxes: list[tuple[float, float, float]]) -> list[tuple[float, float]]:
@@ -146,7 +148,7 @@ def _shelves(boxes: list[tuple[float, float, float]]) -> list[tuple[float, float
     return moves
 
 
-def _place(a: NDArray[np.bool_], widths: Floats) -> tuple[Floats, Floats, dict[Edge, list[tuple[float, float]]]]:
+def _place(a: NDArray[np.bool_], widths: Floats) -> tuple[Floats, Floats, Bends]:
     """One part: x, y, bends."""
     d = len(a)
     layer = _layers(a)

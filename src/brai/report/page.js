@@ -84,6 +84,10 @@ canvas.append(world);
 const HIGH = 30;
 const x = [...D.x], y = [...D.y];
 const bends = new Map(D.bends.map(([u, v, points]) => [u + "," + v, points]));
+const ends = (values, places) => [Math.min(...values, ...places), Math.max(...values, ...places)];
+const across = ends(x.map((own, i) => own - D.widths[i] / 2).concat(x.map((own, i) => own + D.widths[i] / 2)),
+  D.bends.flatMap(([, , points]) => points.filter((_, k) => k % 2 === 0)));
+const down = ends(y, []);
 let crowd = 1, view = { x: 0, y: 0, z: 1 }, selected = null, mode = "blanket", kin = null;
 
 const boxEnd = (i, px, py) => { // where the line from the centre of i towards a point leaves the box
@@ -110,7 +114,8 @@ function shape(a, b, inLayout) {
     if (inLayout) between = [];
     else { // not in the layout: a bow, so that it does not hide behind others
       const dx = x[b] - x[a], dy = y[b] - y[a];
-      between = [[(x[a] + x[b]) / 2 - 0.14 * dy, (y[a] + y[b]) / 2 + 0.14 * dx]];
+      const inside = (value, [least, most], p, q) => Math.max(Math.min(least, p, q), Math.min(Math.max(most, p, q), value));
+      between = [[inside((x[a] + x[b]) / 2 - 0.14 * dy, across, x[a], x[b]), inside((y[a] + y[b]) / 2 + 0.14 * dx, down, y[a], y[b])]];
     }
   }
   const second = between[0] || [x[b], y[b]], last = between[between.length - 1] || [x[a], y[a]];
@@ -242,9 +247,14 @@ function look() {
 }
 
 function fit(some) {
-  const box = canvas.getBoundingClientRect(), all = some && some.size ? [...some] : x.map((_, i) => i);
-  const left = Math.min(...all.map((i) => x[i] - D.widths[i] / 2)), right = Math.max(...all.map((i) => x[i] + D.widths[i] / 2));
-  const top = Math.min(...all.map((i) => y[i])) - HIGH, bottom = Math.max(...all.map((i) => y[i])) + HIGH;
+  const box = canvas.getBoundingClientRect(), all = some && some.size ? some : new Set(x.keys());
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  const hold = (l, r, t, b) => { left = Math.min(left, l); right = Math.max(right, r); top = Math.min(top, t); bottom = Math.max(bottom, b); };
+  for (const i of all) hold(x[i] - D.widths[i] / 2, x[i] + D.widths[i] / 2, y[i] - HIGH, y[i] + HIGH);
+  for (const pair of pairs) if (pair.on && all.has(pair.a) && all.has(pair.b)) { // curves may go further than nodes
+    const own = pair.line.getBBox();
+    hold(own.x, own.x + own.width, own.y, own.y + own.height);
+  }
   const z = Math.min(1.5, (box.width - 40) / (right - left), (box.height - 30) / (bottom - top));
   view = { z, x: (box.width - z * (left + right)) / 2, y: (box.height - z * (top + bottom)) / 2 };
   look();
@@ -426,8 +436,8 @@ function legend(panel) {
   };
   panel.append(el("h3", {}, "How to read it"), el("div", { class: "legend" },
     sample(1, "full"), el("span", {}, "direction 90 % or more"),
-    sample(1, "hollow"), el("span", {}, "direction 50 to 90 %"),
-    sample(1, ""), el("span", {}, "no direction: either way as probable, or it would close a cycle"),
+    sample(1, "hollow"), el("span", {}, "direction 60 to 90 %"),
+    sample(1, ""), el("span", {}, "no direction: none has more than 60 %, or it would close a cycle"),
     sample(0.05, ""), el("span", {}, "faint and thin: edge of low probability"),
     sample(1, ""), el("span", {}, "dark and thick: sure edge")),
   el("h3", {}, "What you can do"), el("p", {}, "Click a variable to see its Markov blanket, ancestors or descendants in the graph as drawn, " +
@@ -470,7 +480,7 @@ function fillTable() {
     else cell.removeAttribute("aria-sort");
   });
   $("table").tBodies[0].replaceChildren(...rows.slice(0, limit).map((p) => el("tr", { class: p.on ? null : "undrawn" },
-    el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.direction > 0.5 && p.sure ? "→" : "–"),
+    el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
     el("td", {}, ["no", "yes", "turned", "no direction"][p.best]),
     columns.length > 6 ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null)));

@@ -1,0 +1,68 @@
+"""Missing values of a whole table: refuse them, leave out their rows, or make them a state of their own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai._columns import DataError, Factor, count, shown
+from brai._states import MISSING, is_missing, seen, sorted_states, whole
+
+Way: TypeAlias = Literal["error", "drop", "label"]
+
+NAMED = 10  # columns with missing values that a message names
+CURE = 'Dataset.of(X, missing="drop") leaves out such rows, missing="label" makes it a state; or impute'
+
+
+def settled(names: Sequence[str], columns: Sequence[Factor], way: Way, cure: str = CURE) -> list[Factor]:
+    """The columns without missing values."""
+    if way not in get_args(Way):
+        raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
+    rows = [_missing_rows(column) for column in columns]
+    holes = {i: int(own.sum()) for i, own in enumerate(rows) if own.any()}
+    if not holes:
+        return list(columns)
+    if way == "label":
+        return [_labelled(names[i], own) if i in holes else own for i, own in enumerate(columns)]
+    whole_rows = ~np.any(rows, axis=0)
+    if way == "error":
+        raise DataError(f"{which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
+    if not whole_rows.any():
+        raise DataError(
+            f'{which(names, holes)}, and no row is without: missing="label" makes it a state; or impute, '
+            "or drop the emptiest columns"
+        )
+    left_out = int((~whole_rows).sum())
+    warnings.warn(f"{left_out} of {count(len(whole_rows), 'row')} left out: {which(names, holes)}", stacklevel=4)
+    return [replace(column, inverse=column.inverse[whole_rows]) for column in columns]
+
+
+def _missing_rows(column: Factor) -> NDArray[np.bool_]:
+    gone = [i for i in seen(column) if is_missing(column.values[i])]
+    return np.isin(column.inverse, gone) if gone else np.zeros(column.inverse.size, bool)
+
+
+def _labelled(name: str, column: Factor) -> Factor:
+    """The column where missing is the last state, or the declared one of that name."""
+    states: Sequence[Any] | None = column.declared
+    if states is None:
+        present = [whole(column.values[i]) for i in seen(column) if not is_missing(column.values[i])]
+        n_rows = int((~_missing_rows(column)).sum())
+        states = [label for label in sorted_states(name, present, n_rows) if label != MISSING]
+    values = [MISSING if is_missing(value) else value for value in column.values]
+    return replace(column, values=values, declared=[*states, *[MISSING] * (MISSING not in states)])
+
+
+def which(names: Sequence[str], holes: dict[int, int]) -> str:
+    """The columns with missing values and how many each has, in words."""
+    if len(holes) == 1:
+        ((i, n),) = holes.items()
+        return f"column {shown(names[i])} has {count(n, 'missing value')}"
+    listed = [f"{shown(names[i])} {n}" for i, n in list(holes.items())[:NAMED]]
+    more = f" and {len(holes) - NAMED} more" if len(holes) > NAMED else ""
+    return f"{len(holes)} columns have missing values ({', '.join(listed)}{more})"
