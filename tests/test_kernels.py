@@ -132,7 +132,9 @@ def test_more_declared_states_than_rows(rng, rows):
     adj = np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]], np.uint8)
     sep, pool, tally = np.zeros((3, 3), np.int32), np.zeros(4, np.int32), np.zeros(4, np.int64)
     endo, nodes = np.ones(3, np.uint8), np.arange(3)
-    head = orienting.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, FREE[:3, :3])
+    head = np.zeros((3, 3), np.uint8)
+    free = FREE[:3, :3].copy()
+    orienting.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, free, 0, 3, head)
     expected = naive_cmi(sample, 0, 1, (2,)) > counts.ROUNDING
     assert head[0, 2] == head[1, 2] == expected
     assert tally.tolist() == [0, 1, 0, 0]

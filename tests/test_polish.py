@@ -6,8 +6,18 @@ import warnings
 import numpy as np
 import pytest
 
-from brai import BRAI, Bootstrap, Dataset, HillClimbing, Oracle, OrderSearch, exact, load_network
-from brai.estimators import BudgetWarning, ConvergenceWarning
+from brai import (
+    BRAI,
+    Bootstrap,
+    BudgetWarning,
+    ConvergenceWarning,
+    Dataset,
+    HillClimbing,
+    Oracle,
+    OrderSearch,
+    exact,
+    load_network,
+)
 from brai.families import FamilyTable
 from brai.graphs import families_of
 from brai.mcmc import sample_dags

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brai import BRAI, RAI, CITest, Dataset, Oracle, load_network
-from brai.estimators import BudgetWarning
+from brai import BRAI, RAI, BudgetWarning, CITest, Dataset, Oracle, load_network
 from brai.graphs import PDAG
 from brai.rai import Group, Learner, rai
 from brai.tree import BootstrapNode, Leaf

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from brai.data import DataError as DataError
     from brai.data import Dataset as Dataset
     from brai.estimators import BRAI as BRAI
-    from brai.estimators import RAI as RAI
-    from brai.estimators import BudgetWarning as BudgetWarning
     from brai.estimators import ConvergenceWarning as ConvergenceWarning
     from brai.graphs import PDAG as PDAG
     from brai.independence import CITest as CITest
@@ -34,13 +32,15 @@ if TYPE_CHECKING:
     from brai.network import Network as Network
     from brai.network import load_network as load_network
     from brai.posterior import Posterior as Posterior
+    from brai.recursive import RAI as RAI
+    from brai.recursive import BudgetWarning as BudgetWarning
     from brai.small import DPMCMC as DPMCMC
     from brai.small import Exact as Exact
 
 _HOME = {
     "BRAI": "estimators",
     "Bootstrap": "learners",
-    "BudgetWarning": "estimators",
+    "BudgetWarning": "recursive",
     "CITest": "independence",
     "ConvergenceWarning": "estimators",
     "DPMCMC": "small",
@@ -55,7 +55,7 @@ _HOME = {
     "OrderSearch": "learners",
     "PDAG": "graphs",
     "Posterior": "posterior",
-    "RAI": "estimators",
+    "RAI": "recursive",
     "load": "io",
     "load_network": "network",
     "save": "io",

@@ -37,6 +37,7 @@ def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence, used: NDArray[
         used = np.arange(data.n_variables)
     codes = np.empty((data.n_variables, len(rows)), data.codes.dtype)
     take_columns(data.codes, rows, used, codes)
+    codes.setflags(write=False)  # as data.codes is: one machine code for both
     first, bits = _sliced(data, np.repeat(rows, weights[rows]), used)
     return Sample(codes, weights[rows].astype(np.int32), data.arities, data.n_rows, first, bits)
 

@@ -20,19 +20,23 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from brai import __version__
 from brai._checks import check_count
-from brai.base import StructureLearner, bounds_of
+from brai.base import bounds_of
+from brai.checkpoint import Checkpoint, digest_of
 from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, Draw, families_of
-from brai.independence import CITest, Oracle
+from brai.growing import grow_with
+from brai.independence import Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
 from brai.obeying import posterior_of_dags
+from brai.parallel import Workers
 from brai.polish import climbed_draws, polish
 from brai.posterior import Posterior, Prior
 from brai.progress import counted, status, tree_progress
-from brai.rai import Learner, rai
 from brai.randomness import generator, seed_sequence
+from brai.recursive import MAX_TESTS, RecursiveLearner
 from brai.sampling import (
     Count,
     Method,
@@ -43,113 +47,19 @@ from brai.sampling import (
     sample_routes,
     to_dag,
 )
-from brai.scores import FamilyScores
-from brai.tree import GGT, grow
+from brai.tree import GGT
 
-MAX_TESTS = 100_000_000
 TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
 SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
 R_HAT, ESS, DIFFER = 1.05, 100, 0.3  # where chains are said to have come together
 
 
-class BudgetWarning(UserWarning):
-    """Part of the graph was left at a low order because max_tests or the budget was reached."""
-
-
 class ConvergenceWarning(UserWarning):
     """Chains differ more than chance would have it; probabilities made from them are rough."""
 
 
-class _RecursiveLearner(StructureLearner):
-    """What RAI and B-RAI share: arguments to a Learner, and what its tests took."""
-
-    ci_test: Any
-    max_order: int | None
-    max_tests: int | None
-
-    def _start(self, X: Any, deadline: float = math.inf) -> tuple[Dataset, Learner, FamilyScores]:
-        data, scores = self._scores(X)
-        self._check_count("max_order", "max_tests", none="no limit")
-        test = self.ci_test
-        if not isinstance(test, Oracle):
-            test = CITest.of(test, bootstrap=isinstance(self, BRAI))
-        order, tests = self.max_order, self.max_tests
-        learner = Learner(
-            scores.data,
-            test,
-            max_order=order,
-            max_tests=tests,
-            deadline=deadline,
-            bounds=self._bounds(scores.data.names),
-        )
-        return data, learner, scores
-
-    def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
-        late = learner.tally.late
-        if truncated and (late or learner.is_exhausted):
-            limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
-            cure = "raise the budget" if late else "raise max_tests, or lower max_order"
-            warnings.warn(
-                f"the tree needs {limit}; {truncated} groups were left as they stood: {cure}",
-                BudgetWarning,
-                stacklevel=3,
-            )
-        self._keep(data, draw.families, draw.log_score)
-        self.n_ci_tests_ = np.trim_zeros(learner.tally.ci_tests, "b").copy()
-
-
-class RAI(_RecursiveLearner):
-    """Recursive autonomy identification (Yehezkel & Lerner 2009): one graph from one pass over the data.
-
-    Parameters
-    ----------
-    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle
-    family_score : {"bdeu", "bic"}, for log_score_ only
-    ess : float, equivalent sample size of that score (a Bayes-factor test has its own, CITest.ess)
-    max_order : int, largest condition set, or None
-    max_tests : int, CI tests after which no further group is refined (with a warning), or None for no limit
-    knowledge : Knowledge, a mapping with its arguments, pgmpy's ExpertKnowledge, or None. dag_ obeys it always;
-        docs/paper-map.md says how. Of the DAGs of cpdag_ only those of mpdag_ do, and probabilities are over these
-
-    Attributes
-    ----------
-    cpdag_, dag_ : PDAG of the class found, and of one DAG of it
-    mpdag_ : PDAG, cpdag_ with the edges directed that are so in all DAGs that obey the knowledge, if there is any
-    log_score_ : float, the score of dag_ on the data
-    n_ci_tests_ : array, CI tests made, by order
-    n_repaired_, n_truncated_ : int, groups whose graph no DAG extends and that were repaired; that a limit cut off
-    n_features_in_, feature_names_in_
-    """
-
-    def __init__(
-        self,
-        ci_test: Any = "cmi-c1",
-        *,
-        family_score: str = "bdeu",
-        ess: float = 1.0,
-        max_order: int | None = None,
-        max_tests: int | None = MAX_TESTS,
-        knowledge: Any = None,
-    ):
-        self.knowledge = knowledge
-        self.ci_test = ci_test
-        self.family_score = family_score
-        self.ess = ess
-        self.max_order = max_order
-        self.max_tests = max_tests
-
-    def fit(self, X: Any, y: Any = None) -> RAI:
-        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        data, learner, scores = self._start(X)
-        families = rai(learner)
-        tally = learner.tally
-        self._finish(data, learner, Draw(families, scores.total(families)), tally.truncated)
-        self.n_repaired_, self.n_truncated_ = tally.repaired, tally.truncated
-        return self
-
-
-class BRAI(_RecursiveLearner):
+class BRAI(RecursiveLearner):
     """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), and search on from there.
 
     Parameters
@@ -171,6 +81,10 @@ class BRAI(_RecursiveLearner):
         Listing parent sets is not cut short: seconds with hundreds of variables.
     draw : {"exact", "paper"}, how `sample` draws; see brai.sampling
     random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result.
+    n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
+        brai.parallel); changes no result
+    checkpoint : a folder for finished parts of `fit` and `chains`, or None. A run that was killed goes on from
+        there with the same data, settings and seed, to the same result; the folder may be deleted when it is done
     verbose : bool, a progress bar on standard error
 
     Attributes
@@ -179,6 +93,8 @@ class BRAI(_RecursiveLearner):
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
     """
+
+    bootstraps = True
 
     def __init__(
         self,
@@ -199,9 +115,13 @@ class BRAI(_RecursiveLearner):
         max_tests: int | None = MAX_TESTS,
         knowledge: Any = None,
         random_state: Any = None,
+        n_jobs: int | None = 1,
+        checkpoint: Any = None,
         verbose: bool = False,
     ):
         self.knowledge = knowledge
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.s = s
         self.ci_test = ci_test
         self.family_score = family_score
@@ -236,8 +156,9 @@ class BRAI(_RecursiveLearner):
         seed = seed_sequence(self.random_state)
         deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
         data, learner, scores = self._start(X, growing if self.polish else deadline)
+        workers = self._workers(data, seed)
         with tree_progress(self.verbose) as progress:
-            tree = grow(learner, scores, int(self.s), seed, progress)
+            tree = grow_with(workers, learner, scores, int(self.s), seed, progress)
         best = best_route(tree)
         self.polish_trace_ = [("tree", best.log_score)]
         if self.polish and not isinstance(self.ci_test, Oracle):
@@ -251,6 +172,16 @@ class BRAI(_RecursiveLearner):
         self._seed = seed
         self._known_chains: Draws | None = None
         return self
+
+    def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Workers:
+        if self.checkpoint is None:
+            return Workers(self.n_jobs)
+        if self.random_state is None:
+            raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
+        left_out = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")
+        settings = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in left_out}
+        run = {"brai": __version__, "data": digest_of(data), **settings, "seed": repr(seed)}
+        return Workers(self.n_jobs, Checkpoint.open(self.checkpoint, run))
 
     def _check(self) -> None:
         self._check_count("s", least=1)

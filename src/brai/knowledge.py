@@ -61,6 +61,8 @@ class Bounds(NamedTuple):
     @property
     def before(self) -> NDArray[np.uint8]:
         """0 where i can be no ancestor of j, 2 where i → j must be, else 1."""
+        if self.is_free:
+            return np.ones(self.allowed.shape, np.uint8)
         may = _closure(self.allowed) & ~_closure(self.required).T
         return np.asarray(may + self.required.astype(np.uint8))
 

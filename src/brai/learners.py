@@ -14,7 +14,7 @@ from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, families_of
 from brai.knowledge import Knowledge
-from brai.parallel import run
+from brai.parallel import Workers
 from brai.posterior import Posterior, Prior
 from brai.progress import counted
 from brai.randomness import seed_sequence
@@ -313,9 +313,10 @@ class Bootstrap(StructureLearner):
         """Learn from n bootstrap samples of a table; y is ignored."""
         self._check_count("n", least=1)
         data, scores = self._scores(X)
-        tasks = [(self.estimator, data, seed) for seed in seed_sequence(self.random_state).spawn(self.n)]
+        tasks = [(seed,) for seed in seed_sequence(self.random_state).spawn(self.n)]
         with counted(self.verbose, "bootstrap samples", self.n) as advance:
-            models = run(_fitted, tasks, self.n_jobs, advance)
+            workers = Workers(self.n_jobs)
+            models = workers.run(_fitted, tasks, shared=(self.estimator, data), advance=advance)
         families = [families_of(model.dag.reorder(scores.data.names)) for model in models]
         log_scores = [scores.total(own) for own in families]
         best = int(np.argmax(np.round(log_scores, 9)))

@@ -1,43 +1,140 @@
 """The one door to parallel work: joblib, whose configuration chooses threads, processes or a cluster.
 
 Tasks are flat and independent, and each knows its own seed: results do not depend on the number of workers. By
-default they run in threads, since compiled code holds no lock; ``joblib.parallel_config(backend=...)`` chooses.
+default they run in threads: compiled code holds no lock, and data are not copied. `joblib.parallel_config` chooses
+something else; under ``backend="dask"`` tasks go to the workers of a dask.distributed cluster, whatever ``n_jobs``
+says. What all tasks need (``shared``) goes to each worker once.
+
+With a checkpoint, results are kept on disk as they come, and a task whose result is there is not run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import joblib
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+if TYPE_CHECKING:
+    from brai.checkpoint import Checkpoint
 
 Result = TypeVar("Result")
 
 
-def run(
+class ClusterError(RuntimeError):
+    """The cluster was lost; with a checkpoint, what is done is kept."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who works, and where results are kept."""
+
+    n_jobs: int | None = 1
+    checkpoint: Checkpoint | None = None
+
+    @property
+    def many(self) -> bool:
+        """Whether tasks may run side by side."""
+        return _cluster() is not None or joblib.effective_n_jobs(self.n_jobs) > 1
+
+    def run(
+        self,
+        function: Callable[..., Result],
+        tasks: Iterable[tuple[Any, ...]],
+        *,
+        shared: Sequence[Any] = (),
+        keys: Sequence[str] | None = None,
+        kept: Callable[[Result], bool] = lambda result: True,
+        advance: Callable[[], None] = lambda: None,
+    ) -> list[Result]:
+        """Results of function(*shared, *task), in the order of tasks; ``advance`` is called after each.
+
+        Results with a key go to the checkpoint, if there is one and they are to be ``kept``.
+        """
+        listed = list(tasks)
+        found: list[Any] = [None] * len(listed)
+        store = self.checkpoint if keys is not None else None
+        todo = []
+        for i in range(len(listed)):
+            if store is not None and keys is not None and keys[i] in store:
+                found[i] = store.load(keys[i])
+                advance()
+            else:
+                todo.append(i)
+        for at, result in as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared):
+            found[todo[at]] = result
+            if store is not None and keys is not None and kept(result):
+                store.save(keys[todo[at]], result)
+            advance()
+        return found
+
+
+ALONE = Workers()
+
+
+def as_they_come(
     function: Callable[..., Result],
-    tasks: Iterable[tuple[Any, ...]],
+    tasks: Sequence[tuple[Any, ...]],
     n_jobs: int | None = 1,
-    advance: Callable[[], None] = lambda: None,
-) -> list[Result]:
-    """Results of function(*task), in the order of tasks; ``advance`` is called after each."""
-    found = []
-    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(function)(*task) for task in tasks
-    )
-    for result in results:
-        found.append(result)
-        advance()
-    return found
+    *,
+    shared: Sequence[Any] = (),
+    prefer: Literal["threads", "processes"] = "threads",
+) -> Iterator[tuple[int, Result]]:
+    """Number and result of each task as soon as it is there; they are handed out one by one."""
+    client = _cluster()
+    if client is not None and tasks:
+        yield from _on_cluster(client, function, tasks, shared)
+    elif len(tasks) < 2 or joblib.effective_n_jobs(n_jobs) == 1:
+        for i, task in enumerate(tasks):
+            yield i, function(*shared, *task)
+    else:
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered", batch_size=1)
+        yield from parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
 
 
-def results_as_they_come(
-    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], n_jobs: int | None = 1
-) -> Iterator[Result]:
-    """Results of function(*task) as soon as each is there; in processes, for tasks that are not compiled code.
+def _numbered(
+    i: int, function: Callable[..., Result], shared: Sequence[Any], task: tuple[Any, ...]
+) -> tuple[int, Result]:
+    return i, function(*shared, *task)
 
-    Tasks are handed out one by one: in a batch, a finished one would wait for the others.
+
+def _cluster() -> Any:
+    """The dask client that joblib is configured to use, or None."""
+    backend, _ = get_active_backend()
+    return backend.client if type(backend).__name__ == "DaskDistributedBackend" else None
+
+
+def _on_cluster(
+    client: Any, function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], shared: Sequence[Any]
+) -> Iterator[tuple[int, Result]]:
+    """Each worker gets a copy of what is shared: with joblib's own way it is lost when one worker is.
+
+    A task whose worker is lost is run again by another; the result is the same, since it has its own seed.
     """
-    yield from Parallel(n_jobs=n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1)(
-        delayed(function)(*task) for task in tasks
-    )
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker, as_completed
+    from distributed.comm.core import CommClosedError
+
+    futures: dict[Any, int] = {}
+    try:
+        sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
+        futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in enumerate(tasks)}
+        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
+            yield futures[future], future.result()
+    except (CancelledError, CommClosedError, KilledWorker, TimeoutError, OSError) as error:
+        raise ClusterError(
+            f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with a "
+            "checkpoint, what is done is not done again"
+        ) from error
+    finally:
+        with suppress(Exception):  # a lost scheduler cannot cancel
+            client.cancel(list(futures))
+
+
+def _given(function: Callable[..., Result], task: tuple[Any, ...], *shared: Any) -> Result:
+    return function(*shared, *task)

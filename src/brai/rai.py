@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ from brai.data import Dataset
 from brai.graphs import Family
 from brai.independence import CITest, Oracle
 from brai.kernels.counts import Cells, Sample
-from brai.kernels.orienting import extension, orient, split
-from brai.kernels.refining import UNKNOWN, UNSOUGHT, mark_variables, refine
+from brai.kernels.orienting import colliders, direct, extension, orient, split
+from brai.kernels.refining import UNKNOWN, UNSOUGHT, mark_variables, refine, refine_part
 from brai.kernels.slicing import associations
 from brai.knowledge import Bounds
 
@@ -49,6 +49,11 @@ class Group:
     sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
     pool_end: int  # separating sets of this group lie before this place
     cut: bool = False  # max_tests was reached before all its tests were made
+
+    def weight(self) -> int:
+        """How much work it is: squares of the numbers of potential parents."""
+        parents = self.adj.sum(axis=0, dtype=np.int64, where=self.endo.astype(bool))
+        return int((parents * parents).sum())
 
     @classmethod
     def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
@@ -69,6 +74,22 @@ class Group:
         return cls(np.arange(d), np.ones(d, np.uint8), (joined & before).astype(np.uint8), sep, 0)
 
 
+class Edges(NamedTuple):
+    """The graph of a node while its tests are made in parts."""
+
+    start: NDArray[np.uint8]  # at the start of the phase
+    adj: NDArray[np.uint8]
+    sep: NDArray[np.int32]
+
+
+class Removed(NamedTuple):
+    """What a part of the tests removed: x, y, place of the separating set in the pool; and how many tests."""
+
+    edges: NDArray[np.int32]  # (m, 3)
+    pool: NDArray[np.int32]
+    tests: int
+
+
 @dataclass
 class Tally:
     """What a run cost and what it had to put up with."""
@@ -77,6 +98,19 @@ class Tally:
     repaired: int = 0  # leaves whose graph no DAG extends
     truncated: int = 0  # leaves that max_order, max_tests or the deadline made
     late: bool = False  # the deadline (of `time.monotonic`) ended the recursion
+    exhausted: bool = False  # max_tests did
+
+    @property
+    def total(self) -> int:
+        """CI tests of all orders."""
+        return int(self.ci_tests.sum())
+
+    def add(self, ci_tests: NDArray[np.int64], late: bool = False, exhausted: bool = False) -> None:
+        """What another did."""
+        both = max(len(self.ci_tests), len(ci_tests))
+        self.ci_tests = np.pad(self.ci_tests, (0, both - len(self.ci_tests)))
+        self.ci_tests[: len(ci_tests)] += ci_tests
+        self.late, self.exhausted = self.late or late, self.exhausted or exhausted
 
 
 class Learner:
@@ -91,6 +125,7 @@ class Learner:
         max_tests: int | None = None,
         deadline: float = math.inf,
         bounds: Bounds | None = None,
+        association: NDArray[np.int64] | None = None,
     ):
         self.bounds = bounds or Bounds.free(data.n_variables)
         self._free = self.bounds.is_free
@@ -105,14 +140,17 @@ class Learner:
         if isinstance(ci_test, Oracle):
             self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False, 0.0)
             self._rules = (ci_test.rule(data.names),) * 2
-            self._association = np.zeros((data.n_variables, data.n_variables), np.int64)
+            self.association = np.zeros((data.n_variables, data.n_variables), np.int64)
         else:
             self._cells = ci_test.cells(data.n_rows)
             self._rules = (
                 ci_test.rule(data.n_rows, bootstrap=False),
                 ci_test.rule(data.n_rows, bootstrap=True),
             )
-            self._association = associations(self.sample, self._cells, self._rules[0], self._work)
+            if association is None:
+                association = associations(self.sample, self._cells, self._rules[0], self._work)
+            self.association = association
+        self.association.setflags(write=False)
 
     def root(self) -> Group:
         """The group of all variables."""
@@ -129,26 +167,26 @@ class Learner:
     def _has_unknown(self, group: Group) -> bool:
         return not self._free and bool((group.sep[group.endo == 1] == UNKNOWN).any())
 
-    def must_stop(self, n: int) -> bool:
-        """Whether a limit set by the user ends the recursion here."""
+    def must_stop(self, n: int, limit: int) -> bool:
+        """Whether a limit set by the user ends the recursion here; ``limit`` tests are left."""
         self.tally.late |= time.monotonic() > self.deadline
-        return n > self.max_order or self.is_exhausted or self.tally.late
+        self.tally.exhausted |= limit <= 0
+        return n > self.max_order or limit <= 0 or self.tally.late
 
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether max_tests tests were made."""
-        return int(self.tally.ci_tests.sum()) >= self.max_tests
-
-    def increase_resolution(self, group: Group, n: int, sample: Sample, *, bootstrap: bool) -> Group:
-        """Remove edges by order-n tests on ``sample``, then direct the rest (Algorithm 1, line 6)."""
+    def increase_resolution(
+        self, group: Group, n: int, sample: Sample, *, bootstrap: bool, limit: int = NO_LIMIT
+    ) -> Group:
+        """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
         unknown = 0 if self._free else int((sep == UNKNOWN).sum())
         self._make_room(n, group.pool_end + (n + 1) * (int(np.count_nonzero(adj)) + unknown))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
-        left = max(0, self.max_tests - int(tally.sum()))
-        tests, pool_end, cut = refine(*common, self._pool, group.pool_end, n, self._association, left, self._codes)
+        tests, pool_end, cut = refine(
+            *common, self._pool, group.pool_end, n, self.association, max(0, limit), self._codes
+        )
         tally[n] += tests
+        self.tally.exhausted |= bool(cut)
         orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self._free)
         return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
 
@@ -158,6 +196,80 @@ class Learner:
         for group in groups:
             mark_variables(group.nodes, group.sep, self._pool, mark)
         return np.flatnonzero(mark)
+
+    def pool_of(self, group: Group) -> NDArray[np.int32]:
+        """The pool as far as the separating sets of a group lie in it."""
+        return self._pool[: group.pool_end].copy()
+
+    def load(self, pool: NDArray[np.int32], more: int = 0) -> None:
+        """Go on with the pool of another learner, with room for ``more``."""
+        if len(pool) + more > len(self._pool):
+            self._pool = np.zeros(2 * (len(pool) + more), np.int32)
+        self._pool[: len(pool)] = pool
+
+    def tests(
+        self, group: Group, n: int, sample: Sample, edges: Edges, which: int, first: int, last: int
+    ) -> Removed:
+        """Part of the tests of a node, see `refine_part`: what they remove is taken out of ``edges``."""
+        part = slice(first, last)
+        joined = edges.adj[:, part] | edges.adj[part].T
+        most = (n + 1) * int(np.count_nonzero(joined) + (edges.sep[:, part] == UNKNOWN).sum())
+        self._make_room(n, most)
+        pool, removed = np.zeros(most + 1, np.int32), np.zeros((most // (n + 1) + 1, 3), np.int32)
+        tests, end, n_removed, _ = refine_part(
+            sample,
+            self._cells,
+            self._rules[sample is not self.sample],
+            self._work,
+            group.nodes,
+            group.endo,
+            edges.start,
+            edges.adj,
+            edges.sep,
+            pool,
+            0,
+            n,
+            self.association,
+            NO_LIMIT,
+            self._codes,
+            which,
+            first,
+            last,
+            removed,
+        )
+        return Removed(removed[:n_removed], pool[:end], int(tests))
+
+    def heads(
+        self, group: Group, n: int, sample: Sample, edges: Edges, pool: NDArray[np.int32], first: int, last: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Arrowheads of v-structures at the nodes first..last-1 of a refined graph, and tests made for them."""
+        self._make_room(n, 0)
+        head, tally = np.zeros(edges.adj.shape, np.uint8), np.zeros(len(self.tally.ci_tests), np.int64)
+        colliders(
+            sample,
+            self._cells,
+            self._rules[sample is not self.sample],
+            self._work,
+            group.nodes,
+            group.endo,
+            edges.adj,
+            edges.sep,
+            pool,
+            self.ci_test.verifies,
+            tally,
+            self._before,
+            first,
+            last,
+            head,
+        )
+        return head[:, first:last].copy(), tally
+
+    def directed(self, group: Group, edges: Edges, head: NDArray[np.uint8], pool: NDArray[np.int32]) -> Group:
+        """The refined graph, directed: what `increase_resolution` ends with."""
+        self.load(pool)
+        strict = not self._free
+        direct(group.nodes, group.endo, edges.adj, head, edges.sep, pool, self._before, strict)
+        return Group(group.nodes, group.endo, edges.adj, edges.sep, len(pool), False)
 
     def split_autonomous(self, group: Group) -> list[Group]:
         """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
@@ -196,12 +308,13 @@ def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tu
 
     def recurse(group: Group, n: int) -> list[Family]:
         done = learner.is_resolved(group, n)
-        if done or learner.must_stop(n):
+        left = learner.max_tests - learner.tally.total
+        if done or learner.must_stop(n, left):
             families, repaired = learner.families(group)
             learner.tally.repaired += repaired
             learner.tally.truncated += group.cut or not done
             return list(families)
-        refined = learner.increase_resolution(group, n, sample, bootstrap=bootstrap is not None)
+        refined = learner.increase_resolution(group, n, sample, bootstrap=bootstrap is not None, limit=left)
         return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
 
     return tuple(sorted(recurse(learner.root(), 0)))

@@ -7,7 +7,7 @@ families of its leaves are those of one DAG, since a group receives edges only f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from brai.counting import bootstrap_sample
 from brai.graphs import Family
 from brai.kernels.counts import Sample
-from brai.rai import Group, Learner
+from brai.rai import NO_LIMIT, Group, Learner
 from brai.scores import FamilyScores
 
 Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
@@ -125,59 +125,91 @@ class GGT:
         return f"<GGT: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth}, s = {self.s}>"
 
 
+class Grower:
+    """Algorithm 1 with one learner: the steps that make nodes, and the recursion."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        scores: FamilyScores,
+        s: int,
+        seed: np.random.SeedSequence,
+        progress: Progress | None = None,
+    ):
+        self.learner, self.scores, self.s, self.seed = learner, scores, s, seed
+        self._progress, self._finished = progress, 0.0
+
+    def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Sample:
+        """The bootstrap sample at a place of the tree, of the variables that these groups need (line 10)."""
+        seed = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *path))
+        return bootstrap_sample(self.learner.data, seed, self.learner.variables(groups))
+
+    def leaf(self, group: Group, *, truncated: bool) -> Leaf:
+        """Lines 3–4."""
+        families, repaired = self.learner.families(group)
+        return Leaf(families, self.scores.total(families), repaired, truncated)
+
+    def done(self, group: Group, n: int) -> Leaf | None:
+        """Line 2, and what follows if it holds."""
+        return self.leaf(group, truncated=group.cut) if self.learner.is_resolved(group, n) else None
+
+    def b_rai(
+        self, group: Group, n: int, sample: Sample, path: tuple[int, ...], limit: int, share: float = 1.0
+    ) -> Node:
+        """The node of a group that is not resolved, and all below it. It may take ``limit`` tests."""
+        learner, before = self.learner, self.learner.tally.total
+        refined = learner.increase_resolution(group, n, sample, bootstrap=bool(path), limit=limit)  # line 6
+        parts = learner.split_autonomous(refined)  # line 7
+        children = [self.done(part, n + 1) for part in parts]  # line 2 of the calls of lines 12 and 14
+        left = limit if limit == NO_LIMIT else limit - (learner.tally.total - before)
+        limits = shares(
+            [part if child is None else None for part, child in zip(parts, children, strict=True)], left, self.s
+        )
+        share /= len(parts)
+        self.progressed(share * sum(child is not None for child in children))
+        grown: list[list[Node]] = [[child] * self.s if child else [] for child in children]
+        if None in children:
+            open_parts = [part for part, child in zip(parts, children, strict=True) if child is None]
+            for t in range(self.s):  # line 9
+                drawn = self.sample((*path, t), open_parts)  # line 10
+                for i, part in enumerate(parts):  # lines 11–15; the last one is X_D
+                    if children[i] is not None:
+                        continue
+                    if learner.must_stop(n + 1, limits[i]):
+                        grown[i].append(self.leaf(part, truncated=True))
+                        self.progressed(share / self.s)
+                    else:
+                        below = self.b_rai(part, n + 1, drawn, (*path, t, i), limits[i], share / self.s)
+                        grown[i].append(below)
+        return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
+
+    def progressed(self, share: float, tests: int | None = None) -> None:
+        """So much more of the tree is done."""
+        self._finished += share
+        if self._progress is not None:
+            self._progress(min(self._finished, 1.0), self.learner.tally.total if tests is None else tests)
+
+
+def shares(groups: Sequence[Group | None], left: int, s: int) -> list[int]:
+    """How many of the tests that are left each of the s calls of a group may take; None for one that is done.
+
+    They go by the squares of the numbers of potential parents. Nobody takes what another has left over: then the
+    result would depend on who comes first.
+    """
+    if left == NO_LIMIT:
+        return [NO_LIMIT] * len(groups)
+    weights = [0 if own is None else own.weight() for own in groups]
+    total = s * max(1, sum(weights))
+    return [left * weight // total for weight in weights]
+
+
 def grow(
-    learner: Learner,
-    scores: FamilyScores,
-    s: int,
-    seed: np.random.SeedSequence,
-    progress: Progress | None = None,
+    learner: Learner, scores: FamilyScores, s: int, seed: np.random.SeedSequence, progress: Progress | None = None
 ) -> GGT:
     """Algorithm 1: construct a graph generative tree.
 
     The samples of a node are seeded by its place in the tree, so no other part of the tree has a say in them.
     """
-
-    def leaf(group: Group, *, truncated: bool) -> Leaf:
-        families, repaired = learner.families(group)  # lines 3–4
-        return Leaf(families, scores.total(families), repaired, truncated)
-
-    def b_rai(group: Group, n: int, sample: Sample, path: tuple[int, ...], share: float) -> Node:
-        refined = learner.increase_resolution(group, n, sample, bootstrap=bool(path))  # line 6
-        parts = learner.split_autonomous(refined)  # line 7
-        children = [done(part, n + 1) for part in parts]  # line 2 of the calls of lines 12 and 14
-        share /= len(parts)
-        progressed(share * sum(child is not None for child in children))
-        grown: list[list[Node]] = [[child] * s if child else [] for child in children]
-        if None in children:
-            used = learner.variables(p for p, child in zip(parts, children, strict=True) if child is None)
-            for t in range(s):  # line 9
-                drawn = bootstrap_sample(learner.data, _at(seed, (*path, t)), used)  # line 10
-                for i, part in enumerate(parts):  # lines 11–15; the last one is X_D
-                    if children[i] is not None:
-                        continue
-                    if learner.must_stop(n + 1):
-                        grown[i].append(leaf(part, truncated=True))
-                        progressed(share / s)
-                    else:
-                        grown[i].append(b_rai(part, n + 1, drawn, (*path, t, i), share / s))
-        return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
-
-    def done(group: Group, n: int) -> Leaf | None:
-        return leaf(group, truncated=group.cut) if learner.is_resolved(group, n) else None
-
-    finished = 0.0
-
-    def progressed(share: float) -> None:
-        nonlocal finished
-        finished += share
-        if progress is not None:
-            progress(min(finished, 1.0), int(learner.tally.ci_tests.sum()))
-
-    root = learner.root()
-    tree = done(root, 0) or b_rai(root, 0, learner.sample, (), 1.0)
-    tests = np.trim_zeros(learner.tally.ci_tests, "b")
-    return GGT(tree, learner.data.names, s, tests)
-
-
-def _at(seed: np.random.SeedSequence, path: tuple[int, ...]) -> np.random.SeedSequence:
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *path))
+    grower, root = Grower(learner, scores, s, seed, progress), learner.root()
+    tree = grower.done(root, 0) or grower.b_rai(root, 0, learner.sample, (), learner.max_tests)
+    return GGT(tree, learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))

@@ -29,8 +29,13 @@ def colliders(
     verify: bool,
     tally: Array,
     before: Array,
-) -> Array:
+    first: int,
+    last: int,
+    head: Array,
+) -> None:
     """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
+
+    They are put into head[:, first:last], for z in this range; other parts can be done by themselves.
 
     x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
     only if x and y test dependent given S and z. Edges X_ex → X keep the head they came with; other
@@ -39,19 +44,18 @@ def colliders(
     no edge gets a head against that. One that must be (before is MUST) has its head from the beginning.
     """
     k = len(nodes)
-    head = np.zeros((k, k), np.uint8)
     given = np.empty(len(work.labels), np.int64)
     near = np.empty(k, np.int64)
     oracle = len(rule.truth) > 0
     begin(sample, work)
     for x in range(k):
         if not endo[x]:
-            for z in range(k):
+            for z in range(first, last):
                 head[x, z] = adj[x, z] and endo[z]
         else:
-            for z in range(k):
+            for z in range(first, last):
                 head[x, z] = endo[z] and joined(adj, x, z) and before[nodes[x], nodes[z]] == MUST
-    for z in range(k):
+    for z in range(first, last):
         if not endo[z]:
             continue
         degree, alone = 0, False
@@ -90,7 +94,6 @@ def colliders(
                     if apart:
                         continue
                 head[x, z] = head[y, z] = 1
-    return head
 
 
 @njit
@@ -170,6 +173,28 @@ def meek(
 
 
 @njit
+def direct(
+    nodes: Array, endo: Array, adj: Array, head: Array, sep: Array, pool: Array, before: Array, strict: bool
+) -> None:
+    """Direct the edges that end in X, in place, by the heads of v-structures and Meek's rules.
+
+    Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
+    order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
+    directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
+    """
+    meek(endo, adj, head, sep, pool, nodes, before, strict)
+    for a in range(len(adj)):
+        for b in range(len(adj)):
+            if endo[a] and endo[b] and joined(adj, a, b) and not before[nodes[b], nodes[a]]:
+                head[a, b] = 1
+    for a in range(len(adj)):
+        for b in range(a):
+            if joined(adj, a, b) and (endo[a] or endo[b]):
+                adj[a, b] = not (head[b, a] and not head[a, b])
+                adj[b, a] = not (head[a, b] and not head[b, a])
+
+
+@njit
 def orient(
     sample: Sample,
     cells: Cells,
@@ -185,23 +210,11 @@ def orient(
     before: Array,
     strict: bool,
 ) -> None:
-    """Direct the edges that end in X, in place; tests are added to ``tally`` by their order.
-
-    Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
-    order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
-    directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
-    """
-    head = colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before)
-    meek(endo, adj, head, sep, pool, nodes, before, strict)
-    for a in range(len(adj)):
-        for b in range(len(adj)):
-            if endo[a] and endo[b] and joined(adj, a, b) and not before[nodes[b], nodes[a]]:
-                head[a, b] = 1
-    for a in range(len(adj)):
-        for b in range(a):
-            if joined(adj, a, b) and (endo[a] or endo[b]):
-                adj[a, b] = not (head[b, a] and not head[a, b])
-                adj[b, a] = not (head[a, b] and not head[b, a])
+    """Direct the edges that end in X, in place; tests are added to ``tally`` by their order."""
+    k = len(nodes)
+    head = np.zeros((k, k), np.uint8)
+    colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before, 0, k, head)
+    direct(nodes, endo, adj, head, sep, pool, before, strict)
 
 
 @njit

@@ -8,6 +8,7 @@ from brai._jit import njit
 from brai.kernels.counts import CELLS, MUST, Array, Cells, Rule, Sample, Work, d_separated
 from brai.kernels.slicing import begin, independent, test, turn
 
+OUTER, BOTH, LATER, EARLIER = 0, 1, 2, 3  # parts of the tests, see `refine_part`
 UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
 
 
@@ -64,6 +65,96 @@ def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n
 
 
 @njit
+def refine_part(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    start: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    pool_end: int,
+    n: int,
+    association: Array,
+    budget: int,
+    bounds: Array,
+    which: int,
+    first: int,
+    last: int,
+    removed: Array,
+) -> tuple[int, int, int, bool]:
+    """Test edges into the nodes first..last-1 at order n, see `refine`: those from X_ex (OUTER), or inside X.
+
+    ``start`` is the graph at the start of the phase. Inside X, an edge is tested from its lower end (LATER: to
+    nodes that come later), and if it stays from the other (EARLIER). BOTH does that node by node, with less
+    counting; but of the parts of LATER, then those of EARLIER, each can be done by itself. Edges that go are noted
+    in ``removed`` (x, y, place in the pool), as far as there is room.
+    """
+    n_removed = 0
+    k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
+    candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
+    chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    inside, empty = which != OUTER, -1
+    begin(sample, work)
+    for y in range(first, last):
+        if not endo[y]:
+            continue
+        open_edges = 0
+        for x in range(k):
+            if (which == LATER and x < y) or (which == EARLIER and x > y):
+                continue
+            if bounds[nodes[x], nodes[y]] == MUST or bounds[nodes[y], nodes[x]] == MUST:
+                continue
+            if endo[x] == inside and (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
+                targets[open_edges] = x
+                open_edges += 1
+        if open_edges == 0:
+            continue
+        m = potential_parents(start, nodes, y, association, candidates)
+        n_targets = open_edges
+        changed = 0 if m >= n else -1
+        for j in range(n):
+            chosen[j] = j
+        while changed >= 0 and open_edges > 0:
+            for j in range(changed, n):
+                given[j] = nodes[candidates[chosen[j]]]
+            turn(work, changed)
+            for i in range(n_targets):
+                x = targets[i]
+                if not (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
+                    continue
+                if not to_be_tested(start, x, y, inside, chosen, n, candidates):
+                    continue
+                if tests == budget:
+                    return tests, pool_end, n_removed, True
+                tests += 1
+                if oracle:
+                    apart = d_separated(rule.truth, nodes[x], nodes[y], given, n)
+                else:
+                    value, df, decision = test(sample, cells, rule, work, nodes[x], nodes[y], given, n, 0)
+                    constant = n == 0 and df == 0 and rule.df != CELLS
+                    apart = constant or independent(value, df, decision, cells, rule, 0)
+                if apart:
+                    adj[x, y] = adj[y, x] = 0
+                    open_edges -= 1
+                    if n > 0 or empty < 0:  # one empty set serves all
+                        empty = pool_end
+                        pool[pool_end] = n
+                        for j in range(n):
+                            pool[pool_end + 1 + j] = given[j]
+                        pool_end += n + 1
+                    sep[x, y] = sep[y, x] = empty
+                    if n_removed < len(removed):
+                        removed[n_removed, 0], removed[n_removed, 1], removed[n_removed, 2] = x, y, empty
+                        n_removed += 1
+            changed = next_combination(chosen, n, m)
+    return tests, pool_end, n_removed, False
+
+
+@njit
 def refine(
     sample: Sample,
     cells: Cells,
@@ -92,53 +183,29 @@ def refine(
     be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
     for v-structures to be read off, but neither end is in a condition set for the other's sake.
     """
-    k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
-    candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
-    chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    begin(sample, work)
-    for inside in range(2):
-        start = adj.copy()
-        for y in range(k):
-            if not endo[y]:
-                continue
-            m = potential_parents(start, nodes, y, association, candidates)
-            open_edges = 0
-            for x in range(k):
-                if bounds[nodes[x], nodes[y]] == MUST or bounds[nodes[y], nodes[x]] == MUST:
-                    continue
-                if endo[x] == inside and (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
-                    targets[open_edges] = x
-                    open_edges += 1
-            n_targets = open_edges
-            changed = 0 if m >= n and open_edges > 0 else -1
-            for j in range(n):
-                chosen[j] = j
-            while changed >= 0 and open_edges > 0:
-                for j in range(changed, n):
-                    given[j] = nodes[candidates[chosen[j]]]
-                turn(work, changed)
-                for i in range(n_targets):
-                    x = targets[i]
-                    if not (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
-                        continue
-                    if not to_be_tested(start, x, y, inside, chosen, n, candidates):
-                        continue
-                    if tests == budget:
-                        return tests, pool_end, True
-                    tests += 1
-                    if oracle:
-                        apart = d_separated(rule.truth, nodes[x], nodes[y], given, n)
-                    else:
-                        value, df, decision = test(sample, cells, rule, work, nodes[x], nodes[y], given, n, 0)
-                        constant = n == 0 and df == 0 and rule.df != CELLS
-                        apart = constant or independent(value, df, decision, cells, rule, 0)
-                    if apart:
-                        adj[x, y] = adj[y, x] = 0
-                        sep[x, y] = sep[y, x] = pool_end
-                        pool[pool_end] = n
-                        for j in range(n):
-                            pool[pool_end + 1 + j] = given[j]
-                        pool_end += n + 1
-                        open_edges -= 1
-                changed = next_combination(chosen, n, m)
-    return tests, pool_end, False
+    tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
+    for which in (OUTER, BOTH):
+        if not cut:
+            made, pool_end, _, cut = refine_part(
+                sample,
+                cells,
+                rule,
+                work,
+                nodes,
+                endo,
+                adj.copy(),
+                adj,
+                sep,
+                pool,
+                pool_end,
+                n,
+                association,
+                budget - tests,
+                bounds,
+                which,
+                0,
+                len(nodes),
+                nothing,
+            )
+            tests += made
+    return tests, pool_end, cut

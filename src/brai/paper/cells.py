@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brai.parallel import results_as_they_come
+from brai.parallel import as_they_come
 from brai.progress import counted
 
 Key = tuple[str, ...]
@@ -93,7 +93,7 @@ def run(
     with counted(show, title, len(cells)) as advance:
         advance(n=len(cells) - len(missing))
         tasks = [(cell.key, cell.function, cell.arguments) for cell in missing]
-        for key, result in results_as_they_come(_finished, tasks, n_jobs):
+        for _, (key, result) in as_they_come(_finished, tasks, n_jobs, prefer="processes"):
             journal.add(key, result)
             advance(f"{title}: {' '.join(key)} done")
     return [journal.done[cell.key] for cell in cells]

@@ -22,12 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from brai.data import Dataset
-from brai.estimators import BRAI, RAI
+from brai.estimators import BRAI
 from brai.graphs import PDAG, families_of
 from brai.learners import MMHC, Bootstrap, HillClimbing
 from brai.paper.cells import Cell, Result
 from brai.paper.sources import TEST_ROWS, Case, case, network_of, origin, proper_name
 from brai.predictive import log_predictive
+from brai.recursive import RAI
 from brai.scores import FamilyScores
 
 GES_MINUTES = 10
