@@ -10,8 +10,8 @@ import pytest
 
 from brai.adjacency import topological_order
 from brai.families import FamilyTable
-from brai.kernels import chaining, choosing
-from brai.mcmc import Space, Walker
+from brai.kernels import chaining, choosing, slicing
+from brai.mcmc import Space, State, _cumulated, graph_of
 from brai.scores import FamilyScores
 from conftest import random_dag, random_data
 
@@ -21,6 +21,27 @@ SEED = np.random.SeedSequence(1)
 def small_table(rng, d, rows=30, **options):
     data = random_data(rng, d, rows, 3, min(0.5, 3 / d))
     return FamilyTable(FamilyScores(data), **{"slack": 3.0, "max_parents": 3, "larger": 4, **options})
+
+
+class Walker:
+    """A chain whose graph can be looked at after each step."""
+
+    def __init__(self, space, start, seed, shares=(1, 1, 1, 1)):
+        self.bench, self.state, self.shares = space.bench(), State.at(space, start, seed), _cumulated(shares)
+        self.graph, self.tally = graph_of(self.state), self.state.tally
+        self.settle()
+
+    def settle(self):
+        chaining.settle(*self.bench.kernel, self.bench.arrays, self.graph)
+
+    def skip(self, steps):
+        scores, none, at = np.empty(1), np.empty((1, 0, 0), np.int16), (self.state.tally, self.state.random)
+        chaining.run(*self.bench.kernel, self.bench.arrays, self.graph, self.shares, steps, none, scores, *at)
+        return scores[0]
+
+    def outside(self):
+        found = zip(self.state.families, self.graph.entry, strict=True)
+        return [own for own, e in found if e == choosing.OUTSIDE]
 
 
 def start_of(table, adjacency):
@@ -44,7 +65,7 @@ def test_gathered_sets_are_those_that_fit(rng, d):
         table.add([(1, (2, 66)), (1, (3, 67)), (66, (0, 1))])
         table.sets[1][2, 66] = table.sets[1][3, 66] = table.sets[1][()] - 1.0
         space = Space(table, SEED)
-    some = 0
+    some, arrays = 0, space.bench().arrays
     for v in [*rng.integers(0, d, 20).tolist(), 1]:
         mark = (rng.random(d) < 0.2).astype(np.uint8) + 2 * (rng.random(d) < 0.3).astype(np.uint8)
         for never, need in ((1, 0), (3, 0), (1, 2)):
@@ -52,22 +73,23 @@ def test_gathered_sets_are_those_that_fit(rng, d):
             want = [
                 (e, score) for e, own, score in in_order(space, v) if not own & bad and (need == 0 or own & good)
             ]
-            n, log_sum = choosing.gather(space.arrays, 0, v, mark, never, need)
+            n, log_sum = choosing.gather(arrays, 0, v, mark, never, need)
             some += n
             if not want:
                 assert (n, log_sum) == (0, -np.inf)
                 continue
             kept = [(e, score) for e, score in want if score >= want[0][1] - choosing.DEPTH]
-            assert space.arrays.found[0, :n].tolist() == [e for e, _ in kept]
+            assert arrays.found[0, :n].tolist() == [e for e, _ in kept]
             assert log_sum == pytest.approx(np.logaddexp.reduce([score for _, score in want]), abs=1e-9)
             w = np.exp([score - kept[0][1] for _, score in kept])
-            found = space.arrays.weights[0, :n]
+            found = arrays.weights[0, :n]
             np.testing.assert_allclose(found / found.sum(), w / w.sum(), rtol=1e-9)
     assert some > 60
 
 
 def test_weights_far_below_the_best_set_do_not_vanish(rng):
     space = Space(small_table(rng, 5), SEED)
+    arrays = space.bench().arrays
     v = int(np.argmax(np.diff(space.arrays.sets.first)))
     first, end = space.arrays.sets.first[v : v + 2]
     space.arrays.sets.scores[first] += 2000.0  # the empty one or not: it does not fit below if it has members
@@ -75,11 +97,11 @@ def test_weights_far_below_the_best_set_do_not_vanish(rng):
     best = space.arrays.sets.members[space.arrays.sets.begin[first] : space.arrays.sets.begin[first + 1]]
     assert len(best)
     mark[best] = 1
-    n, log_sum = choosing.gather(space.arrays, 0, v, mark, 1, 0)
+    n, log_sum = choosing.gather(arrays, 0, v, mark, 1, 0)
     want = [score for e, own, score in in_order(space, v) if not own & set(best.tolist())]
     assert log_sum == pytest.approx(np.logaddexp.reduce(want), abs=1e-9)
     assert 0 < n <= end - first
-    assert space.arrays.weights[0, 0] == 1.0
+    assert arrays.weights[0, 0] == 1.0
 
 
 def test_sets_are_drawn_by_weight():
@@ -95,13 +117,14 @@ def test_sets_are_drawn_by_weight():
 def test_families_are_found_in_the_table_or_scored(rng):
     table = small_table(rng, 6, max_parents=2, slack=0.0)
     space, scores = Space(table, SEED, max_parents=4), FamilyScores(table.scores.data)
-    inside = 0
+    inside, (kernel, arrays) = 0, space.bench()
+    slicing.begin(kernel[0], kernel[2])
     for _ in range(200):
         v, *parents = rng.permutation(6)[: rng.integers(1, 6)].tolist()
         key = space.arrays.memo.keys[v, v]
         for p in parents:
             key ^= space.arrays.memo.keys[p, v]
-        e, score = choosing.score_of(*space.kernel, space.arrays, v, np.array([*parents, -1]), len(parents), key)
+        e, score = choosing.score_of(*kernel, arrays, v, np.array([*parents, -1]), len(parents), key)
         own = tuple(sorted(parents))
         assert score == pytest.approx(scores.families([(v, own)])[0], abs=1e-9)
         assert (e != choosing.OUTSIDE) == (own in table.sets[v])
@@ -118,7 +141,7 @@ def test_nodes_below(rng, d):
         table = small_table(rng, d, 5)
         table.max_parents = d
         walker = Walker(Space(table, SEED), start_of(table, adj), SEED)
-        graph = walker._graph
+        graph = walker.graph
         v, barred = rng.permutation(d)[:2].tolist()
         graph.mark[:] = 0
         chaining.mark_below(graph, v, 2, barred)
@@ -138,10 +161,10 @@ def test_a_walk_keeps_its_books(rng, shares):
     space = Space(table, SEED, max_parents=3)
     start = [(v, max((own for own in table.sets[v] if all(p < v for p in own)), key=len)) for v in range(d)]
     walker = Walker(space, start, SEED, shares)
-    graph, known, outside = walker._graph, set(), 0
+    graph, known, outside = walker.graph, set(), 0
     for _ in range(150):
         log_score = walker.skip(1)
-        families = walker.families
+        families = walker.state.families
         adj = np.zeros((d, d), np.int8)
         for v, parents in families:
             assert len(set(parents)) == len(parents) <= 3
@@ -153,7 +176,7 @@ def test_a_walk_keeps_its_books(rng, shares):
         assert log_score == pytest.approx(table.scores.total(families), abs=1e-9)
         assert walker.outside() == [f for f in families if f[1] not in table.sets[f[0]]]
         keys, entries = graph.key.copy(), graph.entry.copy()
-        walker.settle(space)
+        walker.settle()
         assert np.array_equal(keys, graph.key)
         assert np.array_equal(entries, graph.entry)
         outside += len(walker.outside())
@@ -167,7 +190,7 @@ def test_reversal_turns_the_edge(rng):
     walker = Walker(Space(table, SEED), [(0, ()), (1, (0,)), *((v, ()) for v in (2, 3, 4))], SEED, (0, 1, 0, 0))
     while not walker.tally[1, 1]:
         walker.skip(1)
-    families = dict(walker.families)
+    families = dict(walker.state.families)
     assert 1 in families[0]
     assert 0 not in families[1]
     assert families[2] == families[3] == families[4] == ()

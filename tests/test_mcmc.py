@@ -6,7 +6,7 @@ import pytest
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
 from brai.families import FamilyTable
-from brai.mcmc import KINDS, Draws, Space, Walker, sample_dags
+from brai.mcmc import KINDS, SHARES, Draws, Space, State, _cumulated, sample_dags, walk
 from brai.scores import FamilyScores
 from conftest import random_data
 
@@ -139,10 +139,11 @@ def test_a_chain_goes_on_where_it_was():
     data = load_network("asia").sample(200, random_state=2)
     table = FamilyTable(FamilyScores(data), slack=5.0)
     seed = np.random.SeedSequence(3)
-    one, two = (Walker(Space(table, seed), empty(8), seed) for _ in range(2))
-    parents, scores = one.draw(60, 4)
-    two.skip(80)
-    again, rest = two.draw(40, 4)
+    space, shares = Space(table, seed), _cumulated(SHARES)
+    start = State.at(space, empty(8), seed)
+    _, parents, scores = walk(space, shares, start, 60, 4, True)
+    after, _, _ = walk(space, shares, start, 1, 80, False)
+    _, again, rest = walk(space, shares, after, 40, 4, True)
     assert np.array_equal(parents[20:], again)
     assert np.array_equal(scores[20:], rest)
 

@@ -165,7 +165,7 @@ class BRAI(RecursiveLearner):
             with status(self.verbose, "searching on from the tree"):
                 bounds = self._bounds(scores.data.names)._asdict()
                 table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
-                found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0))
+                found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
             best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, learner, best, tree.n_truncated)
         self.tree_: GGT = tree
@@ -213,7 +213,8 @@ class BRAI(RecursiveLearner):
             table.add(best)
             table.grow(best, SLACK)
             least, n = self.log_score_ - MODES, 2 * self.n_chains
-            climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed)
+            workers = self._workers(self._train, self._seed)
+            climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
             starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
             starts += [best] * (self.n_chains - len(starts))
             n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
@@ -229,6 +230,7 @@ class BRAI(RecursiveLearner):
                     seed=_branch(self._seed, 1),
                     deadline=deadline,
                     advance=advance,
+                    workers=workers,
                 )
             _warn_of_chains(self._known_chains)
         return self._known_chains

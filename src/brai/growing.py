@@ -29,7 +29,7 @@ from brai.independence import CITest, Oracle
 from brai.kernels.counts import Sample
 from brai.kernels.refining import EARLIER, LATER, OUTER
 from brai.knowledge import Bounds
-from brai.parallel import Workers
+from brai.parallel import Benches, Workers
 from brai.rai import NO_LIMIT, Edges, Group, Learner, Removed, Tally
 from brai.scores import FamilyScores
 from brai.tree import GGT, BootstrapNode, Grower, Leaf, Node, Progress, grow, shares
@@ -96,7 +96,7 @@ class Made(NamedTuple):
 
 # --- tasks -----------------------------------------------------------------------------------------------
 
-_idle: dict[str, list[Bench]] = {}  # benches of a problem that nobody works at
+_benches = Benches()
 
 
 class Bench:
@@ -127,17 +127,10 @@ class Bench:
 
 @contextmanager
 def _bench(problem: Problem) -> Iterator[Bench]:
-    """A bench for one task; those of other problems are cleared away."""
-    for key in [own for own in _idle if own != problem.key]:
-        _idle.pop(key, None)
-    idle = _idle.setdefault(problem.key, [])
-    try:
-        bench = idle.pop()
-    except IndexError:
-        bench = Bench(problem)
-    bench.learner.tally = Tally()
-    yield bench
-    idle.append(bench)
+    """A bench for one task."""
+    with _benches.one(problem.key, lambda: Bench(problem)) as bench:
+        bench.learner.tally = Tally()
+        yield bench
 
 
 def subtree(problem: Problem, call: Call) -> Made:
@@ -277,7 +270,7 @@ def grow_with(
         strict=True,
     ):
         note(call, Made(*result), 0.0)
-    _idle.pop(problem.key, None)  # their memory is not needed any more
+    _benches.clear()
     return GGT(_assembled(made, (), 0), learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
 
 
@@ -314,7 +307,7 @@ def _is_large(call: Call) -> bool:
     """Whether its tests are to be shared out; not where the limit may end them in the middle."""
     parents = call.group.adj.sum(axis=0, dtype=np.int64)
     most = sum(math.comb(m, call.n) * (m + 1) for m in parents.tolist())
-    return LARGE <= most < call.limit
+    return bool(LARGE <= most < call.limit)
 
 
 def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:

@@ -25,9 +25,11 @@ Bayesian networks by introducing a new edge reversal move", Machine Learning 71.
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +41,7 @@ from brai.graphs import PDAG, Family
 from brai.kernels import chaining, choosing
 from brai.kernels.climbing import Memo
 from brai.kernels.counts import MUST
+from brai.parallel import ALONE, Benches, Workers
 from brai.randomness import RandomState, seed_sequence
 
 KINDS = ("gibbs", "reversal", "toggle", "pair")
@@ -140,18 +143,17 @@ class Space:
 
     def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
         self.names, self.d = table.scores.data.names, table.scores.data.n_variables
+        self.scores, self.key = table.scores.twin(), secrets.token_hex(8)
         announce(chaining.run, table.scores.data.codes.dtype)
         sets = table.arrays()
         largest = int(np.diff(sets.begin).max())
         self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
-        self.kernel = table.scores.arrays(self.most + 2)
         rng = np.random.Generator(np.random.PCG64(seed))
         keys = rng.integers(1, 2**64, (self.d, self.d), np.uint64)
         slots = 1 << int(2 * len(table)).bit_length()
         hashes, entries = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
         signatures, chances = np.zeros(len(table), np.uint64), np.zeros(len(table))
         choosing.index_sets(sets, keys, hashes, entries, signatures, chances)
-        room = (4, int(np.diff(sets.first).max()))
         partners = np.full((self.d, max(1, min(PARTNERS, self.d - 1))), -1, np.int64)
         for v, near in enumerate(table.near):
             partners[v, : len(near[:PARTNERS])] = near[:PARTNERS]
@@ -161,12 +163,19 @@ class Space:
             chances,
             hashes,
             entries,
-            Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS)),
+            Memo(keys, np.zeros(0, np.uint64), np.zeros(0)),
             table.bounds,
             partners,
-            np.zeros(room, np.int64),
-            np.zeros(room),
+            np.zeros((4, 0), np.int64),
+            np.zeros((4, 0)),
         )
+
+    def bench(self) -> Bench:
+        """What a chain needs besides: scratch memory of its own."""
+        room, arrays = (4, int(np.diff(self.arrays.sets.first).max())), self.arrays
+        memo = Memo(arrays.memo.keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
+        arrays = arrays._replace(memo=memo, found=np.zeros(room, np.int64), weights=np.zeros(room))
+        return Bench(self.scores.twin().arrays(self.most + 2), arrays)
 
     def checked(self, start: Sequence[Family]) -> Sequence[Family]:
         """A graph to start from, if it is a DAG that obeys the table."""
@@ -190,65 +199,82 @@ class Space:
         return start
 
 
-class Walker:
-    """Where a chain is; it goes on from there with each call. Walkers on one table are not for threads."""
+class Bench(NamedTuple):
+    """What kernels take: sample, cell values and scratch memory; the space with scratch memory."""
 
-    def __init__(
-        self, space: Space, start: Sequence[Family], seed: np.random.SeedSequence, shares: Sequence[float] = SHARES
-    ):
+    kernel: tuple[Any, ...]
+    arrays: choosing.Space
+
+
+class State(NamedTuple):
+    """Where a chain is, as plain arrays."""
+
+    parents: NDArray[np.int32]
+    n_parents: NDArray[np.int64]
+    children: NDArray[np.int32]
+    n_children: NDArray[np.int64]
+    random: NDArray[np.uint64]
+    tally: NDArray[np.int64]  # by kind of move: moves made, and those that changed the graph
+
+    @classmethod
+    def at(cls, space: Space, start: Sequence[Family], seed: np.random.SeedSequence) -> State:
+        """A chain that starts from a DAG."""
         d = space.d
-        rng = np.random.Generator(np.random.PCG64(seed))
-        self._state = rng.integers(1, 2**64, 1, np.uint64)
-        self._shares = _cumulated(shares)
-        self.tally = np.zeros((len(KINDS), 2), np.int64)
-        self._graph = chaining.Graph(
+        state = cls(
             np.zeros((d, space.most), np.int32),
             np.zeros(d, np.int64),
             np.zeros((d, d), np.int32),
             np.zeros(d, np.int64),
-            np.zeros(d, np.int64),
-            np.zeros(d),
-            np.zeros(d, np.uint64),
-            np.zeros(d, np.uint8),
-            np.zeros(d, np.int64),
-            np.zeros(space.most, np.int64),
+            np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64),
+            np.zeros((len(KINDS), 2), np.int64),
         )
         for v, parents in space.checked(start):
             for p in parents:
-                chaining.link(self._graph, p, v)
-        self.settle(space)
-
-    def settle(self, space: Space) -> None:
-        """Go on in another space, such as that of a table that has grown; it must allow as many parents."""
-        self._space = space
-        chaining.settle(*space.kernel, space.arrays, self._graph)
+                state.parents[v, state.n_parents[v]] = p
+                state.n_parents[v] += 1
+                state.children[p, state.n_children[p]] = v
+                state.n_children[p] += 1
+        return state
 
     @property
     def families(self) -> tuple[Family, ...]:
         """The DAG where the chain is."""
-        own, n = self._graph.parents.tolist(), self._graph.n_parents.tolist()
+        own, n = self.parents.tolist(), self.n_parents.tolist()
         return tuple((v, tuple(sorted(own[v][: n[v]]))) for v in range(len(own)))
 
-    def outside(self) -> list[Family]:
-        """Those of its families that are not in the table."""
-        return [own for own, e in zip(self.families, self._graph.entry, strict=True) if e == choosing.OUTSIDE]
 
-    def skip(self, steps: int) -> float:
-        """So many steps; returns the log score of where they led."""
-        return float(self._run(1, steps, np.zeros((1, 0, 0), np.int16))[0])
+_benches = Benches()
 
-    def draw(self, n: int, thin: int) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-        """A DAG every ``thin`` steps, n times: parents and log scores as in `Draws`."""
-        parents = np.empty((n, self._space.d, self._space.most), np.int16)
-        return parents, self._run(n, thin, parents)
 
-    def _run(self, n: int, steps: int, parents: NDArray[np.int16]) -> NDArray[np.float64]:
-        scores = np.empty(n)
-        space, graph = self._space, self._graph
-        chaining.run(
-            *space.kernel, space.arrays, graph, self._shares, steps, parents, scores, self.tally, self._state
-        )
-        return scores
+def graph_of(state: State) -> chaining.Graph:
+    """The DAG of a state as kernels take it, to be settled; its edges are those of the state itself."""
+    d, most = state.parents.shape
+    return chaining.Graph(
+        state.parents,
+        state.n_parents,
+        state.children,
+        state.n_children,
+        np.zeros(d, np.int64),
+        np.zeros(d),
+        np.zeros(d, np.uint64),
+        np.zeros(d, np.uint8),
+        np.zeros(d, np.int64),
+        np.zeros(most, np.int64),
+    )
+
+
+def walk(
+    space: Space, shares: NDArray[np.float64], state: State, n: int, steps: int, noted: bool
+) -> tuple[State, NDArray[np.int16], NDArray[np.float64]]:
+    """n times so many steps on from a state; where that leads, and if ``noted`` the n DAGs, with log scores."""
+    state = State._make(np.array(part) for part in state)
+    d, graph = space.d, graph_of(state)
+    parents = np.empty((n, d, space.most) if noted else (n, 0, 0), np.int16)
+    scores = np.empty(n)
+    with _benches.one(space.key, space.bench) as bench:
+        chaining.settle(*bench.kernel, bench.arrays, graph)
+        chaining.run(*bench.kernel, bench.arrays, graph, shares, steps, parents, scores, state.tally, state.random)
+    return state, parents, scores
 
 
 def sample_dags(
@@ -263,6 +289,7 @@ def sample_dags(
     shares: Sequence[float] = SHARES,
     deadline: float = math.inf,
     advance: Callable[[], None] = lambda: None,
+    workers: Workers = ALONE,
 ) -> Draws:
     """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
 
@@ -288,28 +315,37 @@ def sample_dags(
     first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
     space = Space(table, first, max_parents)
     fewest: Sequence[Family] = table.least()
-    walkers = [Walker(space, start, own, shares) for start, own in zip(starts or [fewest], seeds, strict=True)]
+    states = [State.at(space, start, own) for start, own in zip(starts or [fewest], seeds, strict=True)]
+    chances, turn = _cumulated(shares), 0
+
+    def go(n: int, steps: int, noted: bool) -> list[tuple[NDArray[np.int16], NDArray[np.float64]]]:
+        nonlocal states, turn
+        keys, turn = [f"chain-{turn}-{c}" for c in range(len(states))], turn + 1
+        tasks = [(state, n, steps, noted) for state in states]
+        found = workers.run(walk, tasks, shared=(space, chances), keys=keys)
+        states = [State(*own[0]) for own in found]
+        return [(own[1], own[2]) for own in found]
+
     for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist():
         if time.monotonic() > deadline:
             break
-        for walker in walkers:
-            walker.skip(steps)
-        if table.add(family for walker in walkers for family in walker.outside()):
+        go(1, steps, False)
+        if table.add(family for state in states for family in state.families):
             space = Space(table, first, max_parents)
-            for walker in walkers:
-                walker.settle(space)
-    blocks: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = [[] for _ in walkers]
+    blocks: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = []
     for size in np.diff(np.linspace(0, n, BLOCKS + 1).round().astype(int)).tolist():
-        if blocks[0] and time.monotonic() > deadline:
+        if blocks and time.monotonic() > deadline:
             break
         if size:
-            for own, walker in zip(blocks, walkers, strict=True):
-                own.append(walker.draw(size, thin))
+            blocks.append(go(size, thin, True))
         advance()
-    drawn = [tuple(np.concatenate(parts) for parts in zip(*own, strict=True)) for own in blocks]
-    tally = sum(walker.tally for walker in walkers)
-    proposed, changed = (dict(zip(KINDS, column, strict=True)) for column in np.asarray(tally).T.tolist())
-    parents, scores = (np.stack(parts) for parts in zip(*drawn, strict=True))
+    _benches.clear()
+    parents, scores = (
+        np.stack([np.concatenate([block[c][part] for block in blocks]) for c in range(len(states))])
+        for part in (0, 1)
+    )
+    tally = np.sum([state.tally for state in states], axis=0)
+    proposed, changed = (dict(zip(KINDS, column, strict=True)) for column in tally.T.tolist())
     return Draws(space.names, parents, scores, proposed, changed)
 
 

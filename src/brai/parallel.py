@@ -11,7 +11,7 @@ With a checkpoint, results are kept on disk as they come, and a task whose resul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -74,6 +74,30 @@ class Workers:
 
 
 ALONE = Workers()
+
+
+class Benches:
+    """Scratch memory for tasks of one problem at a time: made once for each worker, used by one task at a time."""
+
+    def __init__(self) -> None:
+        self._idle: dict[str, list[Any]] = {}
+
+    @contextmanager
+    def one(self, key: str, make: Callable[[], Any]) -> Iterator[Any]:
+        """A bench that nobody works at; those of other problems are cleared away."""
+        for other in [own for own in self._idle if own != key]:
+            self._idle.pop(other, None)
+        idle = self._idle.setdefault(key, [])
+        try:
+            bench = idle.pop()  # threads may ask at the same time
+        except IndexError:
+            bench = make()
+        yield bench
+        idle.append(bench)
+
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._idle.clear()
 
 
 def as_they_come(

@@ -21,7 +21,9 @@ from brai.adjacency import topological_order
 from brai.families import FamilyTable
 from brai.graphs import Draw, Family
 from brai.kernels.climbing import TIE
+from brai.parallel import ALONE, Workers
 from brai.sampling import best_route, sample_routes
+from brai.scores import FamilyScores
 from brai.search import ENOUGH, hill_climb, search_by_order
 from brai.tree import GGT
 
@@ -50,6 +52,7 @@ def polish(
     kicks: int = KICKS,
     deadline: float = math.inf,
     seed: np.random.SeedSequence,
+    workers: Workers = ALONE,
 ) -> Polished:
     """Search on from a tree; the table takes in its families. At ``deadline`` (of `time.monotonic`) it ends."""
     scores = table.scores
@@ -64,41 +67,82 @@ def polish(
         restarts = RESTARTS if d <= MANY else FEWER
     starts = [order_of(draw.families, d) for draw in draws]
     found = search_by_order(
-        table, restarts=restarts, kicks=kicks, starts=starts, grow=False, deadline=deadline, seed=seed
+        table,
+        restarts=restarts,
+        kicks=kicks,
+        starts=starts,
+        grow=False,
+        deadline=deadline,
+        seed=seed,
+        workers=workers,
     )
     trace.append(("orders", found.log_score))
-    best = Draw((), -math.inf)
-    for one in found.ends[:CLIMBED]:
-        best = max(best, _climbed(table, one, deadline, seed), key=lambda own: own.log_score)
+    end = math.inf if deadline == math.inf else time.time() + deadline - time.monotonic()
+    limits = (scores, table.allowed, table.required, table.max_parents, end, seed)
+    tasks = [(one.families, one.log_score) for one in found.ends[:CLIMBED]]
+    keys = [f"tabu-{i}" for i in range(len(tasks))]
+    climbed = workers.run(climbed_graph, tasks, shared=limits, keys=keys, kept=lambda own: time.time() < end)
+    best = max((Draw(*own) for own in climbed), key=lambda own: own.log_score)
     trace.append(("tabu", best.log_score))
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         if time.monotonic() > deadline:
             break
         before = best.log_score
         table.add(best.families)
         start = [order_of(best.families, d)]
-        found = search_by_order(table, restarts=0, kicks=kicks, starts=start, deadline=deadline, seed=seed)
+        found = search_by_order(
+            table,
+            restarts=0,
+            kicks=kicks,
+            starts=start,
+            deadline=deadline,
+            seed=seed,
+            workers=workers,
+            key=f"orders-{turn + 1}",
+        )
         best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
         trace.append(("orders", best.log_score))
-        best = _climbed(table, best, deadline, seed)
+        (once,) = workers.run(
+            climbed_graph,
+            [(best.families, best.log_score)],
+            shared=limits,
+            keys=[f"tabu-again-{turn}"],
+            kept=lambda own: time.time() < end,
+        )
+        best = Draw(*once)
         trace.append(("tabu", best.log_score))
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
     return Polished(best.families, best.log_score, tuple(trace))
 
 
-def _climbed(table: FamilyTable, best: Draw, deadline: float, seed: np.random.SeedSequence) -> Draw:
-    """Tabu search from a DAG, with as many parents as the table or the DAG has."""
-    if time.monotonic() > deadline:
-        return best
-    d = table.scores.data.n_variables
-    most = max(table.max_parents, *(len(parents) for _, parents in best.families))
-    start, orders = adjacency_of(best.families, d), [range(d)]
-    may, must = table.allowed, table.required
-    found = hill_climb(
-        table.scores, start=start, allowed=may, required=must, max_parents=most, orders=orders, seed=seed
-    )
-    return max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+def climbed_graph(
+    scores: FamilyScores,
+    allowed: NDArray[np.bool_],
+    required: NDArray[np.bool_],
+    max_parents: int,
+    end: float,
+    seed: np.random.SeedSequence,
+    families: Sequence[Family],
+    log_score: float,
+) -> tuple[tuple[Family, ...], float]:
+    """Tabu search from a DAG, with as many parents as the table or the DAG has; as it is after ``end``."""
+    best = Draw(tuple(families), log_score)
+    if time.time() < end:
+        d = scores.data.n_variables
+        most = max(max_parents, *(len(parents) for _, parents in families))
+        start, orders = adjacency_of(families, d), [range(d)]
+        found = hill_climb(
+            scores.twin(),
+            start=start,
+            allowed=allowed,
+            required=required,
+            max_parents=most,
+            orders=orders,
+            seed=seed,
+        )
+        best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+    return best.families, best.log_score
 
 
 def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:
@@ -112,12 +156,26 @@ def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw
 
 
 def climbed_draws(
-    tree: GGT, table: FamilyTable, least: float, n: int, deadline: float, seed: np.random.SeedSequence
+    tree: GGT,
+    table: FamilyTable,
+    least: float,
+    n: int,
+    deadline: float,
+    seed: np.random.SeedSequence,
+    workers: Workers = ALONE,
 ) -> list[tuple[Family, ...]]:
     """DAGs of at least this score that searches over orders reach from draws of the tree, one for each score."""
     starts = [order_of(draw.families, table.scores.data.n_variables) for draw in distinct_draws(tree, n, seed)]
     found = search_by_order(
-        table, restarts=0, kicks=KICKS, starts=starts, grow=False, deadline=deadline, seed=seed
+        table,
+        restarts=0,
+        kicks=KICKS,
+        starts=starts,
+        grow=False,
+        deadline=deadline,
+        seed=seed,
+        workers=workers,
+        key="chain-starts",
     )
     return [end.families for end in found.ends if end.log_score >= least]
 

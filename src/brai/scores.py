@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,20 @@ class FamilyScores:
         self._work = workspace(data, 2)
         self._known: dict[Family, float] = {}
         self.n_computed = 0
+
+    def twin(self) -> FamilyScores:
+        """The same scores with scratch memory of its own, for another thread."""
+        return FamilyScores(self.data, self.score, self.ess, self.capacity)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy elsewhere has scratch memory of its own."""
+        return {"data": self.data, "score": self.score, "ess": self.ess, "capacity": self.capacity}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def __sizeof__(self) -> int:
+        return int(self.data.codes.nbytes)
 
     def arrays(self, depth: int) -> tuple[Sample, Cells, Work]:
         """What kernels score with: sample, cell values, and scratch memory with ``depth`` arrays of labels."""

@@ -28,7 +28,8 @@ from brai._jit import announce
 from brai.families import FamilyTable
 from brai.graphs import Draw, Family, families_of
 from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
-from brai.kernels.ordering import Order, climb_order, iterate, new_order, settle, shuffle
+from brai.kernels.ordering import Sets, climb_order, iterate, new_order, settle, shuffle
+from brai.parallel import ALONE, Workers
 from brai.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
@@ -163,49 +164,75 @@ def search_by_order(
     grow: bool = True,
     deadline: float = math.inf,
     seed: np.random.SeedSequence | None = None,
+    workers: Workers = ALONE,
+    key: str = "orders",
 ) -> OrderFound:
     """Iterated local search over orders, from each of ``starts`` and from ``restarts`` random ones.
 
     After each climb there are ``kicks`` kicks for each variable. Where the table grows around the best DAG, the
     search goes on from there. At ``deadline`` (of `time.monotonic`) it ends with what it has, one climb at least.
+    Climbs have random numbers of their own, so workers may share them; in a checkpoint they are kept by ``key``.
     """
     announce(climb_order, np.dtype(np.int64))
     d = table.scores.data.n_variables
-    state = np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64)
-    now = new_order(d)
+    random = np.random.Generator(np.random.PCG64(seed))
+    end = math.inf if deadline == math.inf else time.time() + deadline - time.monotonic()
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays(any_order=True)
     # ends of climbs, by score: what has the same score is nearly always the same class
     ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 
-    def search(first: Sequence[ArrayLike], random: int) -> None:
+    def search(orders: Sequence[ArrayLike | None], turn: int) -> None:
         nonlocal best
-        for attempt in range(len(first) + random):
-            if attempt < len(first):
-                now.order[:] = first[attempt]
-            else:
-                shuffle(now.order, state)
-            if table.required.any():
-                now.order[:] = _obeying(now.order.tolist(), table.required)
-            climb_order(sets, now, state)
-            score = float(iterate(sets, now, kicks * d, KICK_SIZE, state))
-            ends[round(score, 6)] = score, now.chosen.copy()
-            best = best.or_better(now, score)
-            if time.monotonic() > deadline:
-                break
+        states = random.integers(1, 2**64, (len(orders), 1), np.uint64)
+        tasks = [(order, state, i > 0) for i, (order, state) in enumerate(zip(orders, states, strict=True))]
+        shared = (sets, table.required, kicks * d, end)
+        keys = [f"{key}-{turn}-{i}" for i in range(len(tasks))]
+        for own in workers.run(_climbed, tasks, shared=shared, keys=keys, kept=lambda own: own is not None):
+            if own is not None:
+                score, order, chosen = own
+                ends[round(score, 6)] = score, chosen
+                best = best.or_better(order, chosen, score)
 
-    search(starts, restarts if starts or restarts else 1)
+    search([*starts, *[None] * (restarts if starts or restarts else 1)], 0)
+    turn = 0
     while grow and time.monotonic() < deadline and table.grow(table.families(sets, best.chosen), WITHIN):
+        turn += 1
         before, sets = best.log_score, table.arrays(any_order=True)
+        now = new_order(d)
         now.order[:] = best.order  # its sets have other places in the table now
         score = float(settle(sets, now))
         best = _Best(best.order, now.chosen.copy(), score, 0)
         ends.clear()
-        search([best.order], 0)
+        search([best.order], turn)
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
     ranked = [Draw(table.families(sets, own), score) for _, (score, own) in sorted(ends.items(), reverse=True)]
     return OrderFound(table.families(sets, best.chosen), best.log_score, len(table), best.n_reached, ranked)
+
+
+def _climbed(
+    sets: Sets,
+    required: NDArray[np.bool_],
+    kicks: int,
+    end: float,
+    start: ArrayLike | None,
+    state: NDArray[np.uint64],
+    may_skip: bool,
+) -> tuple[float, NDArray[np.int64], NDArray[np.int64]] | None:
+    """Where a climb from an order, or from a random one, ends; None if it is late (of `time.time`)."""
+    if may_skip and time.time() > end:
+        return None
+    now, state = new_order(len(required)), state.copy()
+    if start is None:
+        shuffle(now.order, state)
+    else:
+        now.order[:] = start
+    if required.any():
+        now.order[:] = _obeying(now.order.tolist(), required)
+    climb_order(sets, now, state)
+    score = float(iterate(sets, now, kicks, KICK_SIZE, state))
+    return score, now.order, now.chosen
 
 
 def _obeying(order: list[int], required: NDArray[np.bool_]) -> list[int]:
@@ -227,7 +254,7 @@ class _Best(NamedTuple):
     log_score: float
     n_reached: int
 
-    def or_better(self, now: Order, score: float) -> _Best:
+    def or_better(self, order: NDArray[np.int64], chosen: NDArray[np.int64], score: float) -> _Best:
         if score > self.log_score + TIE:
-            return _Best(now.order.copy(), now.chosen.copy(), float(score), 1)
+            return _Best(order, chosen, score, 1)
         return self._replace(n_reached=self.n_reached + (score > self.log_score - TIE))
