@@ -279,10 +279,11 @@ class Learner:
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
         """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
         dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
+        at, parents = np.nonzero(dag.T)  # by node, then by parent
+        first = np.searchsorted(at, np.arange(len(dag) + 1)).tolist()
+        nodes, listed = group.nodes.tolist(), group.nodes[parents].tolist()
         members = np.flatnonzero(group.endo).tolist()
-        nodes = group.nodes.tolist()
-        rows = dag.T.tolist()
-        own = tuple((nodes[i], tuple(p for p, used in zip(nodes, rows[i], strict=True) if used)) for i in members)
+        own = tuple((nodes[i], tuple(listed[first[i] : first[i + 1]])) for i in members)
         return own, bool(repaired)
 
     def _part(self, group: Group, member: NDArray[np.bool_]) -> Group:

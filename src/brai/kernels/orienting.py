@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai._jit import njit
+from brai._jit import lean, njit
 from brai.kernels.counts import MUST, Array, Cells, Rule, Sample, Work, d_separated
 from brai.kernels.slicing import begin, independent, test, turn
 
@@ -314,7 +314,7 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
     before all else the node that goes is one that drops fewest. An edge that must be (MUST) is never dropped:
     such edges form no cycle, so there is a node from which none leads on.
     """
-    k, left, repaired = len(endo), 0, False
+    k, repaired = len(endo), False
     adj = adj.copy()
     for u in range(k):
         for v in range(k):
@@ -323,33 +323,77 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
                 if not adj[v, u]:
                     repaired = True
                     adj[v, u] = endo[u] and endo[v]
+    first, near = neighbours(adj)
     here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
+    costs, left = np.zeros((k, 3), np.int64), 0
     for v in range(k):
-        left += endo[v]
+        if endo[v]:
+            left += 1
+            sink_cost(adj, nodes, bounds, here, first, near, v, costs[v])
     for _ in range(left):
-        best, least_dropped, least_out, least_new = -1, k * k, k, k * k
+        best = -1
         for v in range(k):
-            if not (endo[v] and here[v]):
-                continue
-            dropped, out, new = 0, 0, 0
-            for u in range(k):
-                if here[u] and adj[v, u]:
-                    if bounds[nodes[v], nodes[u]] == MUST:
-                        dropped += k * k
-                    elif bounds[nodes[u], nodes[v]] == 0:
-                        dropped += 1
-                    elif not adj[u, v]:
-                        out += 1
-                    else:
-                        for w in range(k):
-                            if here[w] and w != u and joined(adj, w, v) and not joined(adj, w, u):
-                                new += 1
-            if (dropped, out, new) < (least_dropped, least_out, least_new):
-                best, least_dropped, least_out, least_new = v, dropped, out, new
-            if dropped == 0 and out == 0 and new == 0:
-                break
-        repaired = repaired or least_dropped > 0 or least_out > 0 or least_new > 0
-        for u in range(k):
-            dag[u, best] = here[u] and joined(adj, u, best) and bounds[nodes[u], nodes[best]] > 0
+            if endo[v] and here[v] and (best < 0 or is_less(costs[v], costs[best])):
+                best = v
+                if costs[v, 0] == 0 and costs[v, 1] == 0 and costs[v, 2] == 0:
+                    break
+        repaired = repaired or costs[best, 0] > 0 or costs[best, 1] > 0 or costs[best, 2] > 0
         here[best] = 0
+        for e in range(first[best], first[best + 1]):
+            u = near[e]
+            dag[u, best] = here[u] and bounds[nodes[u], nodes[best]] > 0
+        for e in range(first[best], first[best + 1]):
+            if endo[near[e]] and here[near[e]]:  # nothing has changed for others
+                sink_cost(adj, nodes, bounds, here, first, near, near[e], costs[near[e]])
     return dag, repaired
+
+
+@njit
+def neighbours(adj: Array) -> tuple[Array, Array]:
+    """Adjacent nodes of all nodes in a row, in increasing order, and where those of each begin."""
+    k = len(adj)
+    first = np.zeros(k + 1, np.int64)
+    for v in range(k):
+        for u in range(k):
+            first[v + 1] += joined(adj, u, v)
+    for v in range(k):
+        first[v + 1] += first[v]
+    near, n = np.empty(first[k], np.int64), 0
+    for v in range(k):
+        for u in range(k):
+            if joined(adj, u, v):
+                near[n] = u
+                n += 1
+    return first, near
+
+
+@lean
+def is_less(a: Array, b: Array) -> bool:
+    """Whether a comes before b, as tuples are compared."""
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return False
+
+
+@lean
+def sink_cost(
+    adj: Array, nodes: Array, bounds: Array, here: Array, first: Array, near: Array, v: int, out: Array
+) -> None:
+    """What it costs to make v a sink: edges dropped, edges turned, new v-structures; see `extension`."""
+    k, dropped, turned, new = len(here), 0, 0, 0
+    for e in range(first[v], first[v + 1]):
+        u = near[e]
+        if here[u] and adj[v, u]:
+            if bounds[nodes[v], nodes[u]] == MUST:
+                dropped += k * k
+            elif bounds[nodes[u], nodes[v]] == 0:
+                dropped += 1
+            elif not adj[u, v]:
+                turned += 1
+            else:
+                for f in range(first[v], first[v + 1]):
+                    w = near[f]
+                    if here[w] and w != u and not (adj[w, u] or adj[u, w]):
+                        new += 1
+    out[0], out[1], out[2] = dropped, turned, new
