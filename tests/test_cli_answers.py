@@ -311,5 +311,6 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, monkeypatch, capsys
         main()
     assert end.value.code == 1
     assert capsys.readouterr().err.strip().endswith("No space left on device")
-    assert [path.name for path in out.iterdir()] == ["model.brai"]
+    assert sorted(path.name for path in out.iterdir()) == ["model.brai", "unfinished"]
+    assert not any((out / "unfinished").iterdir())
     assert (out / "model.brai").read_bytes() == b"what was there"

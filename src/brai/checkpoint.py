@@ -25,6 +25,10 @@ from brai.tree import BootstrapNode, Leaf
 DESCRIPTION = "run.json"
 
 
+class OtherRunError(ValueError):
+    """The folder holds the checkpoint of other data or settings."""
+
+
 class Checkpoint:
     """Finished parts in a folder, by their keys."""
 
@@ -33,7 +37,7 @@ class Checkpoint:
 
     @classmethod
     def open(cls, folder: str | Path, run: Mapping[str, Any]) -> Checkpoint:
-        """The checkpoint of this run; a ValueError if the folder holds that of another."""
+        """The checkpoint of this run; an OtherRunError if the folder holds that of another."""
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         file, said = place / DESCRIPTION, dict(run)
@@ -44,7 +48,7 @@ class Checkpoint:
                 found = {}
             differs = sorted(k for k in {*found, *said} if found.get(k) != said.get(k))
             if differs:
-                raise ValueError(
+                raise OtherRunError(
                     f"{place} holds the checkpoint of another run, it differs in {', '.join(differs)}: "
                     "give another folder, or delete this one"
                 )
@@ -83,6 +87,8 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Delete all parts, and the folder if nothing else is in it."""
+        if not self.folder.is_dir():
+            return
         for file in [*self.folder.glob("*.part.brai"), *self.folder.glob(".*.part"), self.folder / DESCRIPTION]:
             file.unlink(missing_ok=True)
         if not any(self.folder.iterdir()):

@@ -88,6 +88,14 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Folder for the model, graph, tables and report.",
             ),
             click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+            click.option(
+                "--jobs",
+                "n_jobs",
+                type=int,
+                default=1,
+                show_default=True,
+                help="Workers; -1 for all cores. They change no result.",
+            ),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
             click.option("--quiet", is_flag=True, help="No progress bar."),
         )
@@ -131,7 +139,8 @@ def learn(
 ) -> None:
     """Learn from FILE: CSV, TSV or Parquet, also gzipped.
 
-    With -o FOLDER the model, its graph, tables and a report for the browser are kept there.
+    With -o FOLDER the model, its graph, tables and a report for the browser are kept there. Until they are,
+    finished parts are in FOLDER/unfinished: after Ctrl-C or a crash, the same command goes on from there.
     """
     from brai.cli.work import learn as work
     from brai.data import Dataset

@@ -14,6 +14,7 @@ import numpy as np
 
 from brai import __version__, exchange, report
 from brai._files import write_text
+from brai.checkpoint import Checkpoint, OtherRunError
 from brai.cli.options import writable
 from brai.estimators import BRAI
 from brai.io import save
@@ -21,6 +22,7 @@ from brai.posterior import Posterior
 from brai.progress import status
 from brai.summary import as_text, summary
 
+UNFINISHED = "unfinished"
 FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")
 
 
@@ -49,8 +51,11 @@ def learn(
         raise click.UsageError("--temperature is that of --draws: give their number too")
     if draws is not None and k is not None:
         raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
+    if settings["n_jobs"] == 0:
+        raise click.UsageError("--jobs is 0: give the number of workers, or -1 for all cores")
     if output is not None:
         writable(output)
+        settings["checkpoint"] = output / UNFINISHED
     make = BRAI.paper if paper else BRAI
     model = make(
         s=s,
@@ -62,12 +67,12 @@ def learn(
     )
     stopped = False
     try:
-        model.fit(data)
+        _fit(model, data)
         posterior, source = _posterior(model, k, draws, temperature, prior, seed)
     except KeyboardInterrupt:
+        if output is not None:
+            click.echo("brai: stopped; the same command goes on from here", err=True)
         if not hasattr(model, "dag_"):
-            if output is not None and not any(output.iterdir()):
-                output.rmdir()
             raise
         click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
         stopped, model.posterior_from = True, "tree"
@@ -75,13 +80,25 @@ def learn(
     made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
     known = {**made, **summary(model, data.n_rows, posterior, source)}
     if output is not None:
+        unfinished, model.checkpoint = Checkpoint(output / UNFINISHED), None
         keep(output, model, posterior, known)
+        if not stopped:
+            unfinished.clear()
     more = ("graph.json", "edges.csv") if output is not None else None
     click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known, more))
     if output is not None and not as_json:
         click.echo(f"\n{output}: {', '.join(FILES)}", err=True)
     if stopped:
         sys.exit(130)
+
+
+def _fit(model: BRAI, data: Any) -> None:
+    """Fit; parts of a run with other data or settings are of no use here."""
+    try:
+        model.fit(data)
+    except OtherRunError:
+        Checkpoint(model.checkpoint).clear()
+        model.fit(data)
 
 
 def _posterior(
