@@ -1,0 +1,28 @@
+"""The cases by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from brai.bench import independence, learning, processes
+from brai.bench.measure import Measurement, Settings
+
+Case = Callable[[Settings], Iterator[Measurement]]
+
+CASES: dict[str, Case] = {
+    "ci-test": independence.ci_test,
+    "roofline": independence.roofline,
+    "alarm-tree": learning.alarm_tree,
+    "alarm-posterior": learning.alarm_posterior,
+    "hill-climbing": learning.hill_climbing,
+    "fit-and-chains": learning.fit_and_chains,
+    "compile": processes.compiling,
+    "link": processes.link,
+    "scale": processes.scale,
+}
+
+
+def run(names: Iterable[str], settings: Settings) -> Iterator[tuple[str, list[Measurement]]]:
+    """Measure case after case."""
+    for name in names:
+        yield name, list(CASES[name](settings))

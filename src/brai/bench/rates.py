@@ -1,0 +1,97 @@
+"""What this machine can do: the loops a CI test is made of, alone, on data that stay in the first-level cache.
+
+They are compiled in each process: the cache of `brai._jit` looks at the files of kernels only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numba
+import numpy as np
+
+from brai.bench.measure import Run
+from brai.kernels.slicing import ones
+
+# as `brai._jit.lean` has it
+_compiled: Any = numba.njit(nogil=True, _nrt=False)  # type: ignore[call-overload,unused-ignore]
+
+
+@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+def _and_count(a: Any, b: Any, times: int) -> int:
+    """The bits that strings have in common, one string of ``b`` against each of ``a``."""
+    total = 0
+    for t in range(times):
+        other = b[t % len(b)]
+        for s in range(len(a)):
+            one, n = a[s], 0
+            for i in range(len(one)):
+                n += ones(one[i] & other[i])
+            total += n ^ t
+    return total
+
+
+@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+def _look_up(table: Any, counts: Any, times: int) -> int:
+    """Values of counts, added up."""
+    total = 0
+    for t in range(times):
+        for i in range(len(counts)):
+            total += table[counts[i]] ^ t
+    return total
+
+
+@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+def _visit(base: Any, column: Any, weights: Any, counts: Any, times: int) -> int:
+    """Rows added to the cells they are in."""
+    for _ in range(times):
+        for i in range(len(base)):
+            counts[base[i] * 3 + column[i]] += weights[i]
+    return int(counts[0])
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Things done in a nanosecond of CPU time."""
+
+    words: float  # 64 rows: AND, count the ones, add
+    lookups: float  # cell values n log n
+    visits: float  # rows put into a table
+
+    about: ClassVar[dict[str, tuple[str, str]]] = {
+        "words": ("AND and count the ones", "words of 64 rows / ns"),
+        "lookups": ("look up n log n", "values / ns"),
+        "visits": ("put a row into its cell", "rows / ns"),
+    }
+
+
+class Loop(NamedTuple):
+    """A loop that is timed, and the number of things it does."""
+
+    run: Run
+    size: int
+
+
+def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
+    """One loop for each of `Rates`, for data of so many rows: strings of rows / 64 words, rows + 1 values."""
+    rng = np.random.default_rng(0)
+    words = -(-rows // 64)
+    strings = 8 if words > 32 else 64  # 8 strings of 79 words are 5 kB, 64 of 8 are 4 kB
+    a, b = (rng.integers(0, 2**63, (n, words)).astype(np.uint64) for n in (strings, 4))
+    table, counts = rng.integers(0, 2**40, rows + 1), rng.integers(0, rows + 1, 512)
+    base, column = rng.integers(0, 40, rows).astype(np.int32), rng.integers(0, 3, rows).astype(np.uint8)
+    weights, cells = np.ones(rows, np.int32), np.zeros(256, np.int32)
+    work = 2 * 10**7 if long else 10**6
+    return {
+        "words": _loop(lambda times: _and_count(a, b, times), strings * words, work),
+        "lookups": _loop(lambda times: _look_up(table, counts, times), len(counts), work),
+        "visits": _loop(lambda times: _visit(base, column, weights, cells, times), rows, work // 4),
+    }
+
+
+def _loop(run: Callable[[int], Any], size: int, work: int) -> Loop:
+    """A loop that does ``size`` things at a time, and about ``work`` in all."""
+    times = max(1, work // size)
+    return Loop(lambda: run(times), times * size)
