@@ -115,11 +115,11 @@ def roofline(settings: Settings) -> Iterator[Measurement]:
             assert one.made == one.all_tests, "every test of a complete group is made once"
             work = mean_work(one.learner, members(n), _all_triples(members(n), n, settings))
             full, early = one.each(times[f"full {n}"]), made["early", n].each(times[f"early {n}"])
-            shared = work.nanoseconds(rates)
+            rest = work.shared(rates) + one.each(times[f"call {n}"])
             for peer, value, target in (
-                ("model", work.nanoseconds(rates, shared=False), _MOST),
-                ("model + what tests share", shared, None),
-                ("the same + the call", shared + one.each(times[f"call {n}"]), None),
+                ("model", work.alone(rates), _MOST),
+                ("model, shared counting, call", work.alone(rates) + rest, None),
+                ("the same, count by count", work.decided(rates) + rest, None),
             ):
                 yield Measurement("roofline", f"{name}, to the end", "ns", full, peer, value, target)
             yield Measurement("roofline", f"{name}, stopped early", "ns", early, "to the end", full)

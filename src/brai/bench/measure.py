@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -69,32 +69,30 @@ class Settings:
         return path if path is not None and path.is_file() else None
 
 
-def interleave(candidates: Mapping[str, Prepare], runs: int, *, warm_up: bool = True) -> dict[str, float]:
+def interleave(candidates: Mapping[str, Prepare], runs: int, *, cold: Container[str] = ()) -> dict[str, float]:
     """Least CPU seconds of each candidate over ``runs`` rounds, in each of which every candidate has its turn.
 
-    A round of warm-up comes first. A candidate that has had `PATIENCE` seconds keeps what it has.
+    A round of warm-up comes first, without those of ``cold``. A candidate that has had `PATIENCE` seconds in timed
+    rounds keeps what it has.
     """
     spent = dict.fromkeys(candidates, 0.0)
     best: dict[str, float] = {}
-    for turn in range(-1 if warm_up else 0, runs):
+    for name, prepare in candidates.items():
+        if name not in cold:
+            prepare()()
+    for _ in range(runs):
         for name, prepare in candidates.items():
-            if spent[name] > PATIENCE and (name in best or turn >= 0):
+            if spent[name] > PATIENCE:
                 continue
             run = prepare()
             start = time.process_time()
             run()
             seconds = time.process_time() - start
             spent[name] += seconds
-            if turn >= 0 or seconds > PATIENCE:
-                best[name] = min(seconds, best.get(name, seconds))
+            best[name] = min(seconds, best.get(name, seconds))
     return best
 
 
 def again(run: Run) -> Prepare:
     """A candidate that needs no preparation."""
     return lambda: run
-
-
-def best(run: Run, runs: int) -> float:
-    """Least CPU seconds of one candidate."""
-    return interleave({"": again(run)}, runs)[""]

@@ -28,6 +28,7 @@ class Work:
     """Means over tests."""
 
     words: float  # of 64 rows, compared with states of x
+    strings: float  # that these words are of
     lookups: float  # of cells (x, y, z) and (x, z)
     visits: float  # of rows, by tests that do not use slices
     sliced: float  # share of tests that use slices
@@ -37,17 +38,23 @@ class Work:
 
     about: ClassVar[dict[str, str]] = {
         "words": "a test",
+        "strings": "a test",
         "lookups": "a test",
         "visits": "a test",
         "sliced": "of 1",
     }
 
-    def nanoseconds(self, rates: Rates, *, shared: bool = True) -> float:
-        """Time at these rates, one after the other and nothing else."""
-        own = self.words / rates.words + self.lookups / rates.lookups + self.visits / rates.visits
-        if not shared:
-            return own
-        return own + (
+    def alone(self, rates: Rates) -> float:
+        """Nanoseconds of what a test does for itself, at these rates, and nothing else."""
+        return self.words / rates.words + self.lookups / rates.lookups + self.visits / rates.visits
+
+    def decided(self, rates: Rates) -> float:
+        """The same with strings one after the other, each deciding what is next."""
+        return self.strings / rates.strings + self.visits / rates.visits
+
+    def shared(self, rates: Rates) -> float:
+        """Nanoseconds of its part of what tests share."""
+        return (
             self.shared_words / rates.words
             + self.shared_lookups / rates.lookups
             + self.shared_visits / rates.visits
@@ -58,7 +65,7 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
     """Work of these tests among the first k variables; what y and Z need is divided by the x that there are."""
     data = learner.data
     parts: dict[tuple[int, tuple[int, ...]], _Part] = {}
-    total = np.zeros(7)
+    total = np.zeros(8)
     codes, n, words = data.codes.astype(np.int64), data.n_rows, -(-data.n_rows // 64)
     for x, y, given in triples:
         if (y, given) not in parts:
@@ -67,7 +74,8 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
         table = np.bincount(part.zy * r + codes[x], minlength=(int(part.zy.max()) + 1) * r).reshape(-1, r)
         lookups = np.count_nonzero(table) + np.count_nonzero(np.bincount(part.z * r + codes[x]))
         sliced = part.strings > 0 and part.cells * (r - 1) * ((n >> 6) + SETUP) <= _limit(n)
-        own = (_strings(table, r - 1) * words, lookups, 0, 1) if sliced else (0, lookups, n, 0)
+        strings = _strings(table, r - 1)
+        own = (strings * words, strings, lookups, 0, 1) if sliced else (0, 0, lookups, n, 0)
         sharing = k - 1 - y - sum(v > y for v in given)
         common = np.array([part.strings * words, part.lookups, 0 if part.strings else 2 * n]) / sharing
         total += (*own, *common)

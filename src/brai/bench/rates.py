@@ -52,6 +52,33 @@ def _visit(base: Any, column: Any, weights: Any, counts: Any, times: int) -> int
     return int(counts[0])
 
 
+@_compiled  # type: ignore[untyped-decorator,unused-ignore]
+def _decide(cells: Any, counts: Any, states: Any, table: Any, margins: Any, times: int) -> int:
+    """Cells compared with one state after the other until they are used up, as in a test: each count decides."""
+    total, done = 0, 0
+    for t in range(times * len(cells)):
+        table_of, left_of = cells[t % len(cells)], counts[t % len(cells)]
+        for x in range(len(states)):
+            own = states[x]
+            for c in range(len(table_of)):
+                left, cell = left_of[c], table_of[c]
+                for a in range(len(own) - 1):
+                    if left == 0:
+                        break
+                    state, n = own[a], 0
+                    for i in range(len(cell)):
+                        n += ones(cell[i] & state[i])
+                    done += 1
+                    if n > 0:
+                        total += table[n]
+                        margins[a] += n
+                        left -= n
+                if left > 0:
+                    total += table[left]
+                    margins[len(own) - 1] += left
+    return done if total else 0
+
+
 @dataclass(frozen=True)
 class Rates:
     """Things done in a nanosecond of CPU time."""
@@ -59,11 +86,13 @@ class Rates:
     words: float  # 64 rows: AND, count the ones, add
     lookups: float  # cell values n log n
     visits: float  # rows put into a table
+    strings: float  # compared one after the other, each count looked up and deciding what is next
 
     about: ClassVar[dict[str, tuple[str, str]]] = {
         "words": ("AND and count the ones", "words of 64 rows / ns"),
         "lookups": ("look up n log n", "values / ns"),
         "visits": ("put a row into its cell", "rows / ns"),
+        "strings": ("compare, look up, decide", "strings / ns"),
     }
 
 
@@ -88,7 +117,26 @@ def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
         "words": _loop(lambda times: _and_count(a, b, times), strings * words, work),
         "lookups": _loop(lambda times: _look_up(table, counts, times), len(counts), work),
         "visits": _loop(lambda times: _visit(base, column, weights, cells, times), rows, work // 4),
+        "strings": _cells(rows, table, rng, work // 20),
     }
+
+
+def _cells(rows: int, table: Any, rng: np.random.Generator, work: int) -> Loop:
+    """Tables of 32 cells against 37 variables; there are 64, or the machine would learn what each branch does."""
+    labels = [rng.choice(32, rows, p=rng.dirichlet(np.full(32, 0.4))) for _ in range(64)]
+    cells = np.stack([_strings(own, 32) for own in labels])
+    counts = np.stack([np.bincount(own, minlength=32) for own in labels])
+    states = np.stack([_strings(rng.choice(3, rows, p=rng.dirichlet(np.ones(3))), 3) for _ in range(37)])
+    margins = np.zeros(3, np.int64)
+    compared = int(_decide(cells, counts, states, table, margins, 1))
+    return _loop(lambda times: _decide(cells, counts, states, table, margins, times), compared, work)
+
+
+def _strings(codes: Any, n: int) -> Any:
+    """The bits of each code."""
+    padded = np.zeros((n, -(-len(codes) // 64) * 64), np.uint8)
+    padded[codes, np.arange(len(codes))] = 1
+    return np.packbits(padded, axis=1).view(np.uint64)
 
 
 def _loop(run: Callable[[int], Any], size: int, work: int) -> Loop:

@@ -8,7 +8,7 @@ from brai.bench.history import Change
 from brai.bench.measure import Measurement
 
 _HEAD = ("", "brai", "peer", "theirs", "ratio", "target", "")
-_WORK = ("words", "lookups", "visits", "sliced")  # of the case roofline: one row for each order
+_WORK = ("words", "strings", "lookups", "visits", "sliced")  # of the case roofline: one row for each order
 
 
 def number(value: float | None) -> str:
@@ -44,7 +44,7 @@ def tables(measurements: Sequence[Measurement]) -> list[list[tuple[str, ...]]]:
         counted.setdefault(name, {})[field] = f"{one.value:.1f}" if field != "sliced" else f"{one.value:.0%}"
     if counted:
         own = [(name, *(fields[field] for field in _WORK)) for name, fields in counted.items()]
-        made.append([("a test", "words of 64 rows", "look-ups", "rows visited", "on slices"), *own])
+        made.append([("a test", "words of 64 rows", "strings", "look-ups", "rows visited", "on slices"), *own])
     return made
 
 
