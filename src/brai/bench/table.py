@@ -28,24 +28,60 @@ def _row(one: Measurement) -> tuple[str, ...]:
         sign, unit = "≥" if one.more else "≤", one.unit if one.target_of == "value" else ""
         target = f"{sign} {number(one.target)} {unit}".rstrip()
     met = {None: "", True: "met", False: "not met"}[one.met]
-    name = one.name if one.at is None else f"{one.name}: {one.at:,.0f}"
     own, theirs = _with_unit(one.value, one.unit), _with_unit(one.peer_value, one.unit)
-    return name, own, one.peer or "", theirs, number(one.ratio), target, met
+    return one.name, own, one.peer or "", theirs, number(one.ratio), target, met
 
 
 def tables(measurements: Sequence[Measurement]) -> list[list[tuple[str, ...]]]:
-    """Rows with their heads first: all measurements of a case, then what its tests do where that was counted."""
+    """Rows with their heads first: measurements; points of curves; what CI tests do, and how long it takes."""
     work = [one for one in measurements if one.case == "roofline" and one.name.endswith(_WORK)]
-    rows = [_row(one) for one in measurements if one not in work]
-    made = [[_HEAD, *rows]]
-    counted: dict[str, dict[str, str]] = {}
-    for one in work:
+    points = [one for one in measurements if one.at is not None]
+    tests = [one for one in measurements if one.case == "roofline" and one.peer]
+    rows = [_row(one) for one in measurements if one not in (*work, *points, *tests)]
+    return [_filled([_HEAD, *rows]), _points(points), _work(work), _tests(tests)]
+
+
+def _filled(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Without columns that hold nothing."""
+    kept = [i for i in range(len(rows[0])) if i < 2 or any(row[i] for row in rows[1:])]
+    return [tuple(row[i] for i in kept) for row in rows]
+
+
+def _points(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
+    """One row for each place on the axis; names are "series, what by axis"."""
+    found: dict[str, dict[str, str]] = {}
+    for one in measurements:
+        name, _, axis = one.name.rpartition(" by ")
+        series, _, what = name.rpartition(", ")
+        found.setdefault(f"{series}: {one.at:,.0f} {axis}", {})[what] = _with_unit(one.value, one.unit)
+    columns = list(dict.fromkeys(what for own in found.values() for what in own))
+    return [("", *columns), *((name, *(own.get(what, "") for what in columns)) for name, own in found.items())]
+
+
+def _work(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
+    """One row for each order and number of rows."""
+    found: dict[str, dict[str, str]] = {}
+    for one in measurements:
         name, _, field = one.name.rpartition(", ")
-        counted.setdefault(name, {})[field] = f"{one.value:.1f}" if field != "sliced" else f"{one.value:.0%}"
-    if counted:
-        own = [(name, *(fields[field] for field in _WORK)) for name, fields in counted.items()]
-        made.append([("a test", "words of 64 rows", "strings", "look-ups", "rows visited", "on slices"), *own])
-    return made
+        found.setdefault(name, {})[field] = f"{one.value:.1f}" if field != "sliced" else f"{one.value:.0%}"
+    head = ("a test", "words of 64 rows", "strings", "look-ups", "rows visited", "on slices")
+    return [head, *((name, *(own[field] for field in _WORK)) for name, own in found.items())]
+
+
+def _tests(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
+    """One row for each order and number of rows: what was measured, and ratios to each model."""
+    found: dict[str, dict[str, str]] = {}
+    for one in measurements:
+        name, _, way = one.name.rpartition(", ")
+        own = found.setdefault(name, {})
+        own[way] = _with_unit(one.value, one.unit)
+        if one.target is not None:
+            own[one.peer or ""] = _with_unit(one.peer_value, one.unit)
+        own[f"{way} / {one.peer}"] = number(one.ratio)
+        if one.target is not None:
+            own[f"target: ≤ {number(one.target)}"] = "met" if one.met else "not met"
+    columns = list(dict.fromkeys(column for own in found.values() for column in own))
+    return [("", *columns), *((name, *(own.get(one, "") for one in columns)) for name, own in found.items())]
 
 
 def text(measurements: Sequence[Measurement]) -> str:
