@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from brai.bench import peers
 from brai.bench.measure import Measurement, Prepare, Run, Settings, again, interleave
 from brai.bench.samples import alarm, as_large_as_hailfinder
 from brai.data import Dataset
-from brai.estimators import BRAI, ConvergenceWarning
+from brai.estimators import BRAI
 from brai.graphs import PDAG, families_of
 from brai.learners import Bootstrap, HillClimbing
 from brai.scores import FamilyScores
@@ -86,9 +85,7 @@ def _tree_draws(data: Dataset) -> int:
 
 
 def _chain(data: Dataset) -> int:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return len(BRAI(n_chains=4, n_draws=DRAWS // 4, random_state=0).fit(data).posterior())
+    return len(BRAI(n_chains=4, n_draws=DRAWS // 4, random_state=0).fit(data).posterior())
 
 
 def _best(data: Dataset, s: int) -> int:
@@ -136,17 +133,13 @@ def _bdeu(data: Dataset, dag: PDAG) -> float:
 
 def fit_and_chains(settings: Settings) -> Iterator[Measurement]:
     """The default learner: its fit, and its chains on top. No peer does the same."""
-    data = alarm()
-    model = BRAI(random_state=0)
+    data, few = alarm(), {"n_draws": 20} if settings.quick else {}
+    model = BRAI(random_state=0, **few)
 
     def chains() -> Run:
-        fitted = BRAI(random_state=0).fit(data)
-        return fitted.chains
+        return BRAI(random_state=0, **few).fit(data).chains
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        times = interleave(
-            {"BRAI().fit": again(lambda: model.fit(data)), "chains()": chains}, min(settings.runs, 3)
-        )
+    fits = {"BRAI().fit": again(lambda: model.fit(data)), "chains()": chains}
+    times = interleave(fits, min(settings.runs, 3))
     for name, seconds in times.items():
         yield Measurement("fit-and-chains", name, "s", seconds)

@@ -40,7 +40,9 @@ def bench(
     Without a CASE all are run, some minutes. Times are CPU time, best of several runs, ours and theirs by turns; a
     ratio below 1 means that brai is cheaper. With --compare and no CASE nothing is measured.
 
-    Cases: ci-test, roofline, alarm-tree, alarm-posterior, hill-climbing, fit-and-chains, compile, link, scale.
+    \b
+    Cases: ci-test, roofline, alarm-tree, alarm-posterior,
+    hill-climbing, fit-and-chains, compile, link, scale.
     """
     if compare and history is None:
         raise ValueError("--compare needs the file of the runs: give --history FILE")
