@@ -133,11 +133,11 @@ def _bdeu(data: Dataset, dag: PDAG) -> float:
 
 def fit_and_chains(settings: Settings) -> Iterator[Measurement]:
     """The default learner: its fit, and its chains on top. No peer does the same."""
-    data, few = alarm(), {"n_draws": 20} if settings.quick else {}
-    model = BRAI(random_state=0, **few)
+    data, n_draws = alarm(), 20 if settings.quick else None
+    model = BRAI(random_state=0, n_draws=n_draws)
 
     def chains() -> Run:
-        return BRAI(random_state=0, **few).fit(data).chains
+        return BRAI(random_state=0, n_draws=n_draws).fit(data).chains
 
     fits = {"BRAI().fit": again(lambda: model.fit(data)), "chains()": chains}
     times = interleave(fits, min(settings.runs, 3))

@@ -29,7 +29,12 @@ def _row(one: Measurement) -> tuple[str, ...]:
         target = f"{sign} {number(one.target)} {unit}".rstrip()
     met = {None: "", True: "met", False: "not met"}[one.met]
     own, theirs = _with_unit(one.value, one.unit), _with_unit(one.peer_value, one.unit)
-    return one.name, own, one.peer or "", theirs, number(one.ratio), target, met
+    return one.name, own, one.peer or "", theirs, _ratio(one.ratio), target, met
+
+
+def _ratio(value: float | None) -> str:
+    """Near 1 the digits behind it matter."""
+    return f"{value:.4f}" if value is not None and abs(value - 1) < 0.02 else number(value)
 
 
 def tables(measurements: Sequence[Measurement]) -> list[list[tuple[str, ...]]]:
