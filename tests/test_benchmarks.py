@@ -91,6 +91,20 @@ def test_missing_peer_is_said_once(monkeypatch):
     assert "brai[bench]" in said[0]
 
 
+def test_without_peers_everything_of_ours_is_measured(monkeypatch):
+    from brai.bench import peers
+    from brai.bench.cases import run
+
+    for name in peers.PACKAGES:
+        monkeypatch.setitem(peers.PACKAGES, name, "no_such_module")
+    found = dict(run(["ci-test", "alarm-tree"], Settings(runs=1, quick=True, say=lambda _: None)))
+    assert [one.name for one in found["ci-test"]] == [
+        f"order {n}, {rows} rows" for rows in (500, 5000) for n in range(4)
+    ]
+    assert [one.peer for one in found["alarm-tree"]] == [None]
+    assert all(0 < one.value < 1000 for one in found["ci-test"])
+
+
 # --- times -------------------------------------------------------------------------------------------------
 
 
