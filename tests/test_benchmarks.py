@@ -173,6 +173,13 @@ def test_figures_without_a_peer_are_compared_on_one_machine_only():
     assert [one.slower for one in history.changes([record(one) for one in more])] == [True]
 
 
+def test_a_stored_peer_does_not_tell_of_the_machine():
+    before, after = (measurement(value, peer="bnlearn, stored", peer_value=9.0) for value in (1.0, 1.4))
+    assert history.changes([record(before), record(after, processor="other")]) == []
+    (change,) = history.changes([record(before), record(after)])
+    assert (change.unit, change.slower) == ("s", True)
+
+
 def test_compared_with_the_latest_run_that_has_it_and_is_as_quick():
     runs = [record(measurement(2.0)), record(measurement(9.0), quick=True), record(), record(measurement(2.2))]
     (change,) = history.changes(runs)
