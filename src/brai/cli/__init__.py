@@ -12,6 +12,7 @@ import click
 
 from brai import __version__
 from brai.cli.answers import compare, query, report, sample
+from brai.cli.bench import bench
 from brai.cli.learn import demo, learn
 from brai.cli.options import warn
 from brai.paper.commands import paper
@@ -23,7 +24,7 @@ def cli() -> None:
     """Learn the structure of a Bayesian network from data, and how sure it is."""
 
 
-for _command in (learn, report, sample, query, compare, paper, demo):
+for _command in (learn, report, sample, query, compare, paper, bench, demo):
     cli.add_command(_command)
 
 
