@@ -58,7 +58,29 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
         dispatcher._cache._cache_file._source_stamp = _STAMP
     except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
         dispatcher = numba.njit(nogil=True, **options)(function)
+    if hasattr(dispatcher, "get_call_template"):  # not where the JIT is switched off
+        _plain_integers(dispatcher)
     return dispatcher
+
+
+def _plain_integers(dispatcher: Any) -> None:
+    """Let other kernels call one machine code with all integers.
+
+    Numba would compile a function anew for each number that is written out in a call, and for each narrow type:
+    that was half of all compiling.
+    """
+    made = dispatcher.get_call_template
+
+    def template(arguments: Any, keywords: Any) -> Any:
+        return made([_plain(own) for own in arguments], keywords)
+
+    dispatcher.get_call_template = template
+
+
+def _plain(own: Any) -> Any:
+    types: Any = numba.types
+    own = types.unliteral(own)
+    return types.int64 if isinstance(own, types.Integer) and own.bitwidth < 64 else own
 
 
 def _on_disk(dispatcher: Any) -> list[Any]:

@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,7 +181,7 @@ class Learner:
         unknown = 0 if self._free else int((sep == UNKNOWN).sum())
         self._make_room(n, group.pool_end + (n + 1) * (int(np.count_nonzero(adj)) + unknown))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
-        common: tuple[Any, ...] = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
+        common = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
         tests, pool_end, cut = refine(
             *common, self._pool, group.pool_end, n, self.association, max(0, limit), self._codes
         )

@@ -50,19 +50,14 @@ class Refinement:
         """The kernel with copies of the graph for each call."""
         learner, group, n, k = self.learner, self.group, self.order, len(self.group.nodes)
         learner._make_room(n, (n + 1) * k * k)
-        given: tuple[Any, ...] = (
-            learner.sample,
-            learner._cells,
-            self.rule,
-            learner._work,
-            group.nodes,
-            group.endo,
-        )
+        given = (learner.sample, learner._cells, self.rule, learner._work, group.nodes, group.endo)
         graphs = [(group.adj.copy(), group.sep.copy(), learner._pool, 0) for _ in range(self.calls)]
 
         def run() -> None:
-            for graph in graphs:
-                self.made, _, _ = refine(*given, *graph, n, learner._association, self.budget, learner._codes)
+            for adj, sep, pool, end in graphs:
+                self.made, _, _ = refine(
+                    *given, adj, sep, pool, end, n, learner.association, self.budget, learner._codes
+                )
 
         return run
 

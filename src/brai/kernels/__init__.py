@@ -1,6 +1,7 @@
 """Every compiled function: arrays and scalars in and out, no Python objects.
 
 - `counts`: contingency tables, the statistic of a conditional-independence (CI) test, the score of a family
+- `slicing`, `scoring`: CI tests and family scores on bit slices
 - `refining`: the CI tests of IncreaseResolution
 - `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
 - `predicting`: predictive probabilities of families

@@ -17,7 +17,8 @@ import math
 from typing import NamedTuple
 
 from brai._jit import lean, njit
-from brai.kernels.choosing import OUTSIDE, Space, draw, gather, one_of, score_of, uniform
+from brai.kernels.choosing import OUTSIDE, Space, draw, gather, score_of, uniform
+from brai.kernels.climbing import below
 from brai.kernels.counts import MUST, Array, Cells, Sample, Work
 from brai.kernels.slicing import begin
 
@@ -157,7 +158,7 @@ def turn(space: Space, graph: Graph, state: Array) -> bool:
     n_edges = graph.n_parents.sum()
     if n_edges == 0:
         return False
-    k, v = one_of(state, n_edges), 0
+    k, v = below(state, n_edges), 0
     while k >= graph.n_parents[v]:
         k -= graph.n_parents[v]
         v += 1
@@ -261,24 +262,6 @@ def toggle(
     return True
 
 
-@lean
-def step(sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph, kind: int, state: Array) -> bool:
-    """One move of this kind, at a place drawn at random."""
-    d = len(graph.key)
-    if kind == GIBBS:
-        return redraw(space, graph, one_of(state, d), state)
-    if kind == REVERSAL:
-        return turn(space, graph, state)
-    if d == 1:  # no pairs
-        return False
-    u = one_of(state, d)
-    if kind == TOGGLE:
-        v = one_of(state, d - 1)
-        return toggle(sample, cells, work, space, graph, u, v + 1 if v >= u else v, state)
-    v = space.partners[u, one_of(state, space.partners.shape[1])]
-    return v >= 0 and redraw_pair(space, graph, u, v, state)
-
-
 @njit
 def run(
     sample: Sample,
@@ -299,13 +282,27 @@ def run(
     graph.
     """
     begin(sample, work)
+    d = len(graph.key)
     for t in range(len(scores)):
         for _ in range(steps):
             kind, chance = 0, uniform(state)
             while chance >= shares[kind]:
                 kind += 1
+            changed = False
+            if kind == REVERSAL:
+                changed = turn(space, graph, state)
+            elif kind == GIBBS:
+                changed = redraw(space, graph, below(state, d), state)
+            elif d > 1:  # else there are no pairs
+                u = below(state, d)
+                if kind == TOGGLE:
+                    v = below(state, d - 1)
+                    changed = toggle(sample, cells, work, space, graph, u, v + 1 if v >= u else v, state)
+                else:
+                    v = space.partners[u, below(state, space.partners.shape[1])]
+                    changed = v >= 0 and redraw_pair(space, graph, u, v, state)
             tally[kind, 0] += 1
-            tally[kind, 1] += step(sample, cells, work, space, graph, kind, state)
+            tally[kind, 1] += changed
         scores[t] = graph.score.sum()
         if parents.shape[1] > 0:
             for v in range(len(graph.key)):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brai._jit import lean, njit
-from brai.kernels.climbing import Memo, below, next_random, recalled
+from brai.kernels.climbing import Memo, next_random, recalled
 from brai.kernels.counts import Array, Cells, Sample, Work
 from brai.kernels.ordering import Sets
 from brai.kernels.scoring import family_value
@@ -43,12 +43,6 @@ class Space(NamedTuple):
 def uniform(state: Array) -> float:
     """A random number from 0 to 1, 1 excluded."""
     return float(next_random(state) >> np.uint64(11)) * 2.0**-53
-
-
-@lean
-def one_of(state: Array, n: int) -> int:
-    """A random number 0..n-1, with a sign: uint64 and int64 would make a float."""
-    return int(np.int64(below(state, n)))
 
 
 @lean

@@ -39,7 +39,7 @@ def next_random(state: Array) -> int:
 @lean
 def below(state: Array, n: int) -> int:
     """A random number 0..n-1."""
-    return int((next_random(state) >> np.uint64(11)) % np.uint64(n))
+    return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))  # type: ignore[return-value]
 
 
 @lean

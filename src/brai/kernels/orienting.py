@@ -194,7 +194,6 @@ def direct(
                 adj[b, a] = not (head[a, b] and not head[b, a])
 
 
-@njit
 def orient(
     sample: Sample,
     cells: Cells,

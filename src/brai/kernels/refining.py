@@ -154,7 +154,6 @@ def refine_part(
     return tests, pool_end, n_removed, False
 
 
-@njit
 def refine(
     sample: Sample,
     cells: Cells,
@@ -184,28 +183,9 @@ def refine(
     for v-structures to be read off, but neither end is in a condition set for the other's sake.
     """
     tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
-    for which in (OUTER, BOTH):
+    for which in (BOTH,) if endo.all() else (OUTER, BOTH):
         if not cut:
-            made, pool_end, _, cut = refine_part(
-                sample,
-                cells,
-                rule,
-                work,
-                nodes,
-                endo,
-                adj.copy(),
-                adj,
-                sep,
-                pool,
-                pool_end,
-                n,
-                association,
-                budget - tests,
-                bounds,
-                which,
-                0,
-                len(nodes),
-                nothing,
-            )
+            common = (sample, cells, rule, work, nodes, endo, adj.copy(), adj, sep, pool, pool_end, n, association)
+            made, pool_end, _, cut = refine_part(*common, budget - tests, bounds, which, 0, len(nodes), nothing)
             tests += made
     return tests, pool_end, cut
