@@ -124,32 +124,33 @@ def toggle_column(
 
 @njit
 def reachable(adj: Array, reach: Array) -> None:
-    """reach[i]: the nodes below i, as bits in uint64 words. The graph has no directed cycle."""
+    """reach[i]: the nodes below i, as bits in uint64 words. The graph has no directed cycle.
+
+    Children come before their parents; rows of ``adj`` are read as they lie in memory.
+    """
     d = len(adj)
-    waiting = np.zeros(d, np.int64)  # children not done
-    for i in range(d):
-        for j in range(d):
-            waiting[i] += adj[i, j]
-    done = np.empty(d, np.int64)
-    n = 0
-    for i in range(d):
-        if waiting[i] == 0:
-            done[n] = i
-            n += 1
-    reach[:] = np.uint64(0)
-    k = 0
-    while k < n:
-        j = done[k]
-        k += 1
-        for i in range(d):
-            if adj[i, j]:
-                for w in range(reach.shape[1]):
-                    reach[i, w] |= reach[j, w]
-                reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-                waiting[i] -= 1
-                if waiting[i] == 0:
-                    done[n] = i
-                    n += 1
+    done, path, at = np.zeros(d, np.uint8), np.empty(d, np.int64), np.zeros(d, np.int64)
+    for root in range(d):
+        depth = 0
+        if not done[root]:
+            path[0], depth = root, 1
+        while depth > 0:
+            i = path[depth - 1]
+            if at[i] == 0:
+                reach[i, :] = np.uint64(0)
+            while at[i] < d and (not adj[i, at[i]] or done[at[i]]):
+                j = at[i]
+                if adj[i, j]:
+                    for w in range(reach.shape[1]):
+                        reach[i, w] |= reach[j, w]
+                    reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                at[i] += 1
+            if at[i] < d:
+                path[depth] = at[i]
+                depth += 1
+            else:
+                done[i] = 1
+                depth -= 1
 
 
 @lean
@@ -190,8 +191,9 @@ def best_move(
 ) -> tuple[int, int, int, float]:
     """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``here`` is the graph's hash."""
     n_parents = np.zeros(len(adj), np.int64)
-    for j in range(len(adj)):
-        n_parents[j] = adj[:, j].sum()
+    for i in range(len(adj)):
+        for j in range(len(adj)):
+            n_parents[j] += adj[i, j]
     kind, a, b, best = NONE, 0, 0, -np.inf
     for i in order:
         for j in order:
