@@ -251,19 +251,19 @@ def test_files_that_are_refused(
 def not_permitted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(CSV)
 
-    def refuse(self: Path) -> bytes:  # root may read everything
+    def refuse(self: Path, *_: object) -> bytes:  # root may read everything
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
 
 
 def bad_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(CSV)
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, *_: object) -> bytes:
         raise OSError(5, "Input/output error", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
 
 
 @pytest.mark.parametrize(
