@@ -76,13 +76,13 @@ def _text_columns(source: Source, delimiter: str | None, candidates: str, withou
 
 def _rows(source: Source, reader: Any) -> Iterator[list[str]]:
     """The rows that are not blank, from the names on, all of one length."""
-    width = 0
+    width = -1  # not known yet
     try:
         for row in reader:
             if len(row) != width:
                 if not row or (len(row) == 1 < width and not row[0].strip()):
                     continue  # a blank line
-                if width:
+                if width >= 0:
                     cells, names = count(len(row), "cell"), count(width, "name")
                     raise DataError(
                         f"line {reader.line_num} of {source.name} has {cells} where the file has {names}: "
