@@ -126,8 +126,8 @@ def estimate(
 ) -> Estimate:
     """What `BRAI` takes on so many rows and variables: ``states`` is the number for each variable, or for all.
 
-    ``s``, ``polish`` and ``max_parents`` are those of `BRAI`. If the number of ``chains`` is given, they are added,
-    each with so many ``draws``.
+    ``s``, ``polish`` and ``max_parents`` are those of `BRAI`. If ``chains`` is given, so many are added, each with
+    so many ``draws``.
     """
     N, d = n_rows, n_variables
     arities = np.broadcast_to(np.asarray(states, dtype=np.int64), d)
