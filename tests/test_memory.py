@@ -154,7 +154,7 @@ def test_the_number_of_sets_for_chains_is_foreseen(states: int) -> None:
     rng = np.random.default_rng(0)
     data = Dataset.from_codes(rng.integers(0, states, (500, 40)), arities=[states] * 40)
     listed = len(FamilyTable(FamilyScores(data), slack=10.0))
-    assert listed / 2 < memory._listed(500, data.arities, 4) < max(3 * listed, 200 * 40)
+    assert listed / 2 < memory._listed(500, data.arities, 4) < max(4 * listed, 200 * 40)
 
 
 def test_a_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ Estimates are of the highest point, and meant to be on the safe side by less tha
 grows without end is not foreseen; `max_tests` and `budget` end it. Exact learners have `brai.exact.estimate`.
 
 >>> print(estimate(1_000_000, 50, polish=False))
-1.05 GB: program 0.34, data 0.10, samples 0.39, scratch 0.22, graphs 0.00, tree 0.00
+1.11 GB: program 0.34, data 0.10, samples 0.44, scratch 0.23, graphs 0.00, tree 0.00
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 SPARE = 0.9  # of what is free: so much may be asked for
 CELL = 400  # bytes of a different cell of a text file: its text, number and value
-SET = 400  # bytes of a parent set in a table: a tuple in a dict, and its place in arrays
+SET = 500  # bytes of a parent set in a table: a tuple in a dict, and its place in arrays
 PROGRAM = 3.4e8  # bytes of Python, its libraries and compiled code
-LEVELS = 6  # of the recursion that are open at a time; at each there is a bootstrap sample
-NEEDLESS = 15.0  # nats that needless parents may cost and still be listed for chains
+LEVELS = 7  # of the recursion that are open at a time; at each there is a bootstrap sample
+NEEDLESS = 22.0  # nats that needless parents may cost and still be listed for chains
 CURE = "give fewer rows (Dataset.of(X[:n])) or columns"
 
 
