@@ -251,19 +251,19 @@ def test_files_that_are_refused(
 def not_permitted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(CSV)
 
-    def refuse(self: Path) -> bytes:  # root may read everything
+    def refuse(self: Path, *_: object) -> bytes:  # root may read everything
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
 
 
 def bad_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(CSV)
 
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, *_: object) -> bytes:
         raise OSError(5, "Input/output error", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def test_one_value_only_is_learned_from_and_told(
     code, out, err = learn(capsys, monkeypatch, str(path), "-k", "2")
     assert code == 0
     assert err.startswith(
-        f"brai: warning: only one value in '{name}': data say nothing of its edges; leave it out (--drop"
+        f"brai: warning: only one value in '{name}': data say nothing of its edges, so it has none ("
     )
     assert err.count("\n") == 1
     assert name in json.loads(out)["variables"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -30,9 +30,22 @@ class Factor:
     """A column before its states are settled: the value of row r is `values[inverse[r]]`."""
 
     values: Sequence[Any]  # need not be distinct nor all occur; a missing value is None, NaN, NaT or NA
-    inverse: NDArray[np.int64]
+    inverse: NDArray[Any]  # in the smallest type of integers that fits
     declared: Sequence[Any] | None = None  # its states, from the type of the column or from the caller
     text: Sequence[str] | None = None  # from a text file: the cells behind `values`
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A column of a file that is read when it is asked for."""
+
+    read: Callable[[str], Any]
+    name: str  # in the file
+
+
+def smallest_type(n: int) -> np.dtype[Any]:
+    """The smallest type of integers that counts from 0 to n - 1."""
+    return np.min_scalar_type(max(n, 1) - 1)
 
 
 class _Shown(reprlib.Repr):
@@ -164,6 +177,8 @@ def _repeated(name: Any, times: int) -> DataError:
 
 def factor(name: str, column: Any) -> Factor:
     """Reduce a column of any kind to its values and where they stand."""
+    if isinstance(column, Unread):
+        column = column.read(column.name)
     if isinstance(column, Factor):
         return column
     if not isinstance(column, np.ndarray | list | tuple | range | nw.Series):
@@ -194,6 +209,11 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
         return _object_factor(name, series.to_list())
     elif series.dtype.is_temporal() or series.dtype.is_nested() or series.dtype.is_decimal():
         raise wrong_type(name, series.dtype)
+    elif series.dtype == nw.String and series.implementation.is_pyarrow():  # no Python str for each cell
+        return replace(
+            _category_factor(nw.from_native(series.to_native().dictionary_encode(), series_only=True)),
+            declared=None,
+        )
     array, null = series.to_numpy(), series.is_null().to_numpy().astype(bool)
     if null.any():
         array = array.astype(object)
@@ -208,11 +228,15 @@ def _category_factor(series: nw.Series[Any]) -> Factor:
     if series.implementation.is_pandas_like() and hasattr(native, "cat"):
         labels, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
     else:  # arrow, or arrow inside pandas
-        array: Any = series.to_arrow()
-        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-        labels, codes = array.dictionary.to_pylist(), array.indices.cast("int64").fill_null(-1).to_numpy()
-    inverse = np.where(codes < 0, len(labels), codes).astype(np.int64)
+        labels, codes = _arrow_categories(series.to_arrow())
+    inverse = np.where(codes < 0, len(labels), codes).astype(smallest_type(len(labels) + 1))
     return Factor([*labels, None], inverse, [label for label in labels if label is not None])
+
+
+def _arrow_categories(array: Any) -> tuple[list[Any], NDArray[np.int64]]:
+    """The values of an arrow array of dictionary type, and which stands in each row, -1 for none."""
+    array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+    return array.dictionary.to_pylist(), array.indices.cast("int64").fill_null(-1).to_numpy()
 
 
 def _array_factor(name: str, array: NDArray[Any]) -> Factor:
@@ -220,8 +244,22 @@ def _array_factor(name: str, array: NDArray[Any]) -> Factor:
         return _object_factor(name, array.tolist())
     if array.dtype.kind not in "biufU":
         raise wrong_type(name, array.dtype)
-    values, inverse = np.unique(array, return_inverse=True)
-    return Factor(values.tolist(), inverse)
+    values, inverse = _distinct(array)
+    return Factor(values.tolist(), inverse.astype(smallest_type(len(values)), copy=False))
+
+
+def _distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same as numpy.unique, without sorting where integers are near one another."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return np.unique(array, return_inverse=True)
+    low, high = int(array.min()), int(array.max())
+    if high - low >= 1 << 16 or high >= 1 << 63:
+        return np.unique(array, return_inverse=True)
+    above = array.astype(np.int64) - low
+    found = np.flatnonzero(np.bincount(above))
+    place = np.zeros(high - low + 1, smallest_type(len(found)))
+    place[found] = np.arange(len(found))
+    return found + low, place[above]
 
 
 def _object_factor(name: str, column: Sequence[Any]) -> Factor:
@@ -231,7 +269,7 @@ def _object_factor(name: str, column: Sequence[Any]) -> Factor:
         index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     except TypeError:
         raise wrong_type(name, type(next(c for c in cells if not is_hashable(c))).__name__) from None
-    inverse = np.fromiter(map(index.__getitem__, keys), np.int64, len(keys))
+    inverse = np.fromiter(map(index.__getitem__, keys), smallest_type(len(index)), len(keys))
     return Factor(list(index) if keys is cells else [key[1] for key in index], inverse)
 
 

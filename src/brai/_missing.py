@@ -23,13 +23,14 @@ def settled(names: Sequence[str], columns: Sequence[Factor], way: Way, cure: str
     """The columns without missing values."""
     if way not in get_args(Way):
         raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
-    rows = [_missing_rows(column) for column in columns]
-    holes = {i: int(own.sum()) for i, own in enumerate(rows) if own.any()}
+    holes = {i: n for i, column in enumerate(columns) if (n := int(_missing_rows(column).sum()))}
     if not holes:
         return list(columns)
     if way == "label":
         return [_labelled(names[i], own) if i in holes else own for i, own in enumerate(columns)]
-    whole_rows = ~np.any(rows, axis=0)
+    whole_rows = np.ones(columns[0].inverse.size, bool)
+    for i in holes:
+        whole_rows &= ~_missing_rows(columns[i])
     if way == "error":
         raise DataError(f"{which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
     if not whole_rows.any():

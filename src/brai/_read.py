@@ -10,41 +10,42 @@ How the cells of a text file (UTF-8, first line = names) are typed; white space 
   digits), the column is text.
 - Any other column is text, and NA in it is a label like any other.
 - Where `states=` declares a column, a cell stands for the label that is spelled so, before these rules apply.
+
+Files are read in a stream: a text file some rows at a time, which become codes at once, a Parquet file column by
+column (`brai._parquet`). What is kept of a cell is a byte or two, and of each column its different cells.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import os
 import re
-import zlib
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from brai._columns import Columns, DataError, Factor, columns_of, count, shown
+from brai import memory
+from brai._columns import Columns, DataError, Factor, count, shown, smallest_type
+from brai._parquet import parquet_columns
+from brai._stream import Source
 
+CELLS = 1 << 16  # of a text file that are turned into codes at a time
+MANY = 1 << 20  # different cells from which on memory is looked at
 OTHERS = ",;\t|:#~^"  # that may be the delimiter of a file which seems to have one column
-FOREIGN = {
-    b"\x1f\x8b": ("compressed by gzip", "add .gz to its name"),
-    b"PAR1": ("a Parquet file", "name it .parquet"),
-    b"PK\x03\x04": ("a zip archive or a workbook", "unpack it, or save the sheet as CSV"),
-}
 DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t| "}
 READABLE = ".csv, .tsv, .txt or .parquet, plain or .gz"
 NOT_AVAILABLE = frozenset({"na", "n/a", "nan", "null"})
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 DIGITS = re.compile(r"[+-]?[0-9]+")
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)", re.IGNORECASE)
 
 
-def read_columns(path: Path, delimiter: str | None) -> Columns:
-    """Return the names and columns of a data file."""
+def read_columns(path: Path, delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
+    """Return the names and columns of a data file; those named in ``without`` are left empty."""
     if os.path.isdir(path):
         raise DataError(f"{shown(str(path))} is a directory: give the path of a file")
     kind = Path(path.name.lower().removesuffix(".gz")).suffix
@@ -52,138 +53,136 @@ def read_columns(path: Path, delimiter: str | None) -> Columns:
         raise DataError(f"cannot tell the format of {shown(path.name)} from its name: name it {READABLE}")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise DataError(f"the delimiter is {delimiter!r}: give one character such as ';'")
-    content = _content(path)
     if kind == ".parquet":
-        return columns_of(_parquet(path, content))
-    return _text_columns(path, _decoded(path, content), delimiter, DELIMITERS[kind])
+        return parquet_columns(Source(path))
+    return _text_columns(Source(path), delimiter, DELIMITERS[kind], without)
 
 
-def _content(path: Path) -> bytes:
-    name = shown(str(path))
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise DataError(f"{name} is not a regular file: copy what it gives to one")
-    try:
-        content = path.read_bytes()
-    except (FileNotFoundError, ValueError):  # a path with a NUL is a ValueError
-        cure = "download it, and give the path of the file" if ADDRESS.match(str(path)) else "check the path"
-        raise FileNotFoundError(f"there is no file {name}: {cure}") from None
-    except PermissionError:
-        raise PermissionError(f"reading {name} is not permitted: change its permissions, or copy it") from None
-    except OSError as error:
-        raise OSError(f"cannot read {name} ({error.strerror}): check the path") from None
-    if path.name.lower().endswith(".gz"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path.name!r} is not a whole gzip file ({error}): compress it again") from None
-    return content
+def _text_columns(source: Source, delimiter: str | None, candidates: str, without: Set[str]) -> Columns:
+    n_lines = source.check_text()
+    chosen = delimiter or _sniffed(source, candidates)
+    with source.lines() as lines:
+        rows = _rows(source, _reader(lines, chosen, strict=True))
+        names = [name.strip() for name in next(rows)]
+        columns = [Cells(is_kept=name not in without) for name in names]
+        memory.check_table(n_lines, sum(own.is_kept for own in columns), source.name)
+        n_rows = _fill(columns, rows, source, names)
+    if n_rows == 0:
+        raise DataError(f"{source.name} has a line of names but no rows: give at least one row of data")
+    if delimiter is None and len(names) == 1:
+        _check_one_column(source, names[0])
+    return names, [own.factor() for own in columns]
 
 
-def _parquet(path: Path, content: bytes) -> Any:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        try:
-            import polars
-        except ImportError:
-            raise ImportError("reading Parquet needs pyarrow or polars: pip install 'brai[parquet]'") from None
-        try:
-            return polars.read_parquet(io.BytesIO(content))
-        except polars.exceptions.PolarsError as error:
-            raise _damaged(path, error) from None
-    try:
-        return parquet.ParquetFile(pyarrow.BufferReader(content)).read()
-    except (pyarrow.ArrowException, OSError) as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    reason = str(error).split("\n")[0].split(". ")[0].rstrip(".:")
-    return DataError(f"{path.name!r} is not a valid Parquet file ({reason}): write it again")
-
-
-def _decoded(path: Path, content: bytes) -> str:
-    for start, (kind, cure) in FOREIGN.items():
-        if content.startswith(start):
-            raise DataError(f"{path.name!r} is {kind}, not text: {cure}")
-    at = content.find(b"\0")
-    if at >= 0:
-        line = content.count(b"\n", 0, at) + 1
-        raise DataError(f"{path.name!r} has a NUL byte in line {line}, so it is not text: save it as UTF-8 text")
-    try:
-        return content.decode("utf-8").lstrip("\ufeff")  # two tools may have put a mark each
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = f"0x{content[error.start]:02x}"
-        raise DataError(f"{path.name!r} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8") from None
-
-
-def _text_columns(path: Path, text: str, delimiter: str | None, candidates: str) -> Columns:
-    if not text.strip():
-        raise DataError(f"{path.name!r} is empty: give a file with a line of names and rows of data")
-    reader = _reader(text, delimiter or _sniffed(text, candidates), strict=True)
-    rows: list[list[str]] = []
+def _rows(source: Source, reader: Any) -> Iterator[list[str]]:
+    """The rows that are not blank, from the names on, all of one length."""
+    width = -1  # not known yet
     try:
         for row in reader:
-            if not row or (rows and len(row) == 1 < len(rows[0]) and not row[0].strip()):
-                continue  # a blank line
-            if rows and len(row) != len(rows[0]):
-                cells, names = count(len(row), "cell"), count(len(rows[0]), "name")
-                raise DataError(
-                    f"line {reader.line_num} of {path.name!r} has {cells} where the file has {names}: "
-                    "complete or drop that line, or give the delimiter="
-                )
-            rows.append(row)
+            if len(row) != width:
+                if not row or (len(row) == 1 < width and not row[0].strip()):
+                    continue  # a blank line
+                if width >= 0:
+                    cells, names = count(len(row), "cell"), count(width, "name")
+                    raise DataError(
+                        f"line {reader.line_num} of {source.name} has {cells} where the file has {names}: "
+                        "complete or drop that line, or give the delimiter="
+                    )
+                width = len(row)
+            yield row
     except csv.Error as error:
-        raise DataError(f"line {reader.line_num} of {path.name!r} is not CSV ({error}): mend its quotes") from None
-    if len(rows) == 1:
-        raise DataError(f"{path.name!r} has a line of names but no rows: give at least one row of data")
-    if delimiter is None and len(rows[0]) == 1:
-        _check_one_column(path, text, rows[0][0])
-    return [name.strip() for name in rows[0]], [_text_factor(cells) for cells in zip(*rows[1:], strict=True)]
+        raise DataError(f"line {reader.line_num} of {source.name} is not CSV ({error}): mend its quotes") from None
 
 
-def _reader(text: str, delimiter: str, strict: bool) -> Any:
-    lines = io.StringIO(text, newline="")
+class Cells:
+    """A column of a text file as it comes: its different cells, and which of them stands in each row."""
+
+    def __init__(self, is_kept: bool = True) -> None:
+        self.is_kept = is_kept
+        self.index = _Index()
+        self._parts: list[NDArray[Any]] = [np.zeros(0, np.uint8)]
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take in more rows."""
+        if not self.is_kept:
+            return
+        if len(self.index) <= 256:
+            try:
+                self._parts.append(np.frombuffer(bytes(map(self.index.__getitem__, cells)), np.uint8))
+                return
+            except ValueError:  # there are more than 256 now
+                pass
+        found = np.fromiter(map(self.index.__getitem__, cells), np.int64, len(cells))
+        self._parts.append(found.astype(smallest_type(len(self.index))))
+
+    def factor(self) -> Factor:
+        """The column, typed as a whole; nothing is left here."""
+        inverse = np.concatenate(self._parts)
+        self._parts.clear()
+        text = [cell.strip() for cell in self.index]
+        return Factor(_typed(text), inverse, text=text)
+
+
+class _Index(dict[str, int]):
+    """The number of each cell, in the order in which they were first asked for."""
+
+    def __missing__(self, cell: str) -> int:
+        self[cell] = number = len(self)
+        return number
+
+
+def _fill(columns: list[Cells], rows: Iterator[list[str]], source: Source, names: Sequence[str]) -> int:
+    """Take in all rows, some at a time; return their number."""
+    n_rows, room = 0, MANY
+    while chunk := list(islice(rows, max(1, CELLS // len(columns)))):
+        n_rows += len(chunk)
+        for own, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+            own.add(cells)
+        held = sum(len(own.index) for own in columns)
+        if held > room:  # there may be as many again before the next look
+            most, name = max((len(own.index), name) for own, name in zip(columns, names, strict=True))
+            memory.check(
+                held * memory.CELL,
+                f"reading {source.name}, with {most} different values of {shown(name)} in {n_rows} rows,",
+                "drop such columns (drop=, --drop), or discretise them",
+            )
+            room = 2 * held
+    return n_rows
+
+
+def _reader(lines: Iterable[str], delimiter: str, strict: bool) -> Any:
     return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " ")
 
 
-def _sniffed(text: str, candidates: str) -> str:
+def _sniffed(source: Source, candidates: str) -> str:
     """Return the delimiter that cuts the first rows evenly, into most cells; a space if no other does."""
 
     def fitness(delimiter: str) -> tuple[bool, bool, int]:
-        even, width = _cut(text, delimiter)
+        even, width = _cut(source, delimiter)
         return even, width > 0 and delimiter != " ", width
 
     return max(candidates, key=fitness)
 
 
-def _cut(text: str, delimiter: str) -> tuple[bool, int]:
+def _cut(source: Source, delimiter: str) -> tuple[bool, int]:
     """Return whether it cuts the first rows evenly, into more than one cell, and the first row into how many."""
-    try:
-        widths = [len(row) for row in islice(_reader(text, delimiter, strict=False), 50) if row]
-    except csv.Error:
-        return False, 0
-    return len(set(widths)) == 1 and widths[0] > 1, widths[0]
+    with source.lines() as lines:
+        try:
+            widths = [len(row) for row in islice(_reader(lines, delimiter, strict=False), 50) if row]
+        except csv.Error:
+            return False, 0
+    return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0
 
 
-def _check_one_column(path: Path, text: str, name: str) -> None:
+def _check_one_column(source: Source, name: str) -> None:
     """Refuse one column that is several, cut by what the name of the file does not lead to expect."""
     for other in OTHERS:
-        even, width = _cut(text, other)
+        even, width = _cut(source, other)
         if even:
             raise DataError(
-                f"{path.name!r} has one column, {shown(name)}, that {other!r} would cut into {width}: "
+                f"{source.name} has one column, {shown(name)}, that {other!r} would cut into {width}: "
                 f"give the delimiter= {other!r}, or quote the cells"
             )
-
-
-def _text_factor(cells: tuple[str, ...]) -> Factor:
-    index = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
-    inverse = np.fromiter(map(index.__getitem__, cells), np.int64, len(cells))
-    text = [cell.strip() for cell in index]
-    return Factor(_typed(text), inverse, text=text)
 
 
 def _typed(cells: list[str]) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from brai._columns import MAX_BITS, DataError, Factor, is_hashable, shown, wrong_type
+from brai._columns import MAX_BITS, DataError, Factor, is_hashable, shown, smallest_type, wrong_type
 
 MAX_STATES = 65_536  # what uint16 codes can tell apart
 IDENTIFIER_ROWS = 20  # a column of more rows than this, all different and undeclared, is an identifier
@@ -30,9 +30,10 @@ def spelled(column: Factor, states: Sequence[Any] | None) -> Factor:
     return replace(column, values=values, declared=states)
 
 
-def encode(name: str, column: Factor, cure: str = UNDECLARED) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Return labels and codes of a column without missing values: of its declared states, else of the values seen.
+def encode(name: str, column: Factor, cure: str = UNDECLARED) -> tuple[tuple[Any, ...], NDArray[Any]]:
+    """Return labels of a column without missing values, and the code of each of `values`.
 
+    Labels are its declared states, else the values seen; those not seen have the code 0.
     `cure` is what to do about a value that is none of the states.
     """
     values = {i: column.values[i] for i in seen(column)}
@@ -42,7 +43,7 @@ def encode(name: str, column: Factor, cure: str = UNDECLARED) -> tuple[tuple[Any
     else:
         states, labels = tuple(column.declared), check_labels(name, column.declared)
     code = {state: i for i, state in enumerate(states)}
-    lookup = np.zeros(len(column.values), dtype=np.int64)
+    lookup = np.zeros(len(column.values), dtype=smallest_type(len(labels)))
     for i, value in values.items():
         if value not in code:
             row = int((column.inverse == i).argmax()) + 1
@@ -51,7 +52,7 @@ def encode(name: str, column: Factor, cure: str = UNDECLARED) -> tuple[tuple[Any
                 f"{shown(list(states))}: {cure}"
             )
         lookup[i] = code[value]
-    return labels, lookup[column.inverse]
+    return labels, lookup
 
 
 def seen(column: Factor) -> list[int]:

@@ -23,6 +23,7 @@ from brai.consensus import Consensus, consensus, table
 from brai.data import DataError, Dataset
 from brai.graphs import PDAG, Family, families_of
 from brai.knowledge import Bounds, Knowledge
+from brai.memory import foresee
 from brai.network import Network
 from brai.obeying import posterior_of_classes, restricted
 from brai.posterior import Floats, Posterior, Prior
@@ -71,6 +72,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
         """The data as it came, and scores on it with its variables sorted by name."""
         data = self._taken(X)
+        foresee(data, self)
         sorted_data = data.select([data.names[i] for i in data.canonical_order()])
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
 

@@ -26,7 +26,7 @@ Dataset(3 rows, 2 variables, 2–3 states)
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,7 @@ from brai._columns import (
     factor,
     matrix,
     shown,
+    smallest_type,
 )
 from brai._missing import CURE, Way, settled
 from brai._states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
@@ -87,8 +88,7 @@ class Dataset:
             raise DataError("the data has no rows: give at least one")
         states = tuple(check_labels(name, own) for name, own in zip(names, self.states, strict=True))
         _check_range(given, names, states)
-        dtype = np.uint8 if max(map(len, states)) <= 256 else np.uint16
-        codes = np.ascontiguousarray(given, dtype=dtype)
+        codes = np.ascontiguousarray(given, dtype=smallest_type(max(map(len, states))))
         if np.may_share_memory(codes, given) and (codes.flags.writeable or codes.base is not None):
             codes = codes.copy()  # somebody else can write to it
         codes.setflags(write=False)
@@ -164,8 +164,9 @@ class Dataset:
 
         Columns in `drop` are left out, whatever they hold; `states` and `missing` are those of `of`.
         """
-        names, columns = _file_columns(path, delimiter)
-        _check_known(out := {drop} if isinstance(drop, str) else set(drop), names)
+        out = {drop} if isinstance(drop, str) else set(drop)
+        names, columns = _file_columns(path, delimiter, out)
+        _check_known(out, names)
         kept = [i for i, name in enumerate(names) if name not in out]
         return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, missing=missing)
 
@@ -240,8 +241,12 @@ class Dataset:
         factors = settled(names, factors, missing, cures[1])
         found = [encode(name, column, cures[0]) for name, column in zip(names, factors, strict=True)]
         warn_of_identifiers([names[i] for i in undeclared], [factors[i] for i in undeclared])
-        labels, codes = zip(*found, strict=True)
-        return cls(np.stack([own.astype(np.uint16) for own in codes]), names, labels)
+        labels, lookups = zip(*found, strict=True)
+        codes = np.empty((len(names), factors[0].inverse.size), smallest_type(max(map(len, labels))))
+        for own, lookup, column in zip(codes, lookups, factors, strict=True):
+            own[:] = lookup[column.inverse]
+        codes.setflags(write=False)  # so that no copy is made
+        return cls(codes, names, labels)
 
     @property
     def n_variables(self) -> int:
@@ -274,7 +279,9 @@ class Dataset:
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         _check_known(wanted, self.names)
         at = [self.names.index(name) for name in wanted]
-        return Dataset(self.codes[at], wanted, tuple(self.states[i] for i in at))
+        codes = self.codes[at]
+        codes.setflags(write=False)  # so that no copy is made
+        return Dataset(codes, wanted, tuple(self.states[i] for i in at))
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the labels of each column, for instance for pandas.DataFrame(data.to_dict())."""
@@ -319,18 +326,17 @@ def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]
 
 def _own_columns(data: Dataset) -> Columns:
     columns = [
-        Factor(states, codes.astype(np.int64), declared=states)
-        for codes, states in zip(data.codes, data.states, strict=True)
+        Factor(states, codes, declared=states) for codes, states in zip(data.codes, data.states, strict=True)
     ]
     return list(data.names), columns
 
 
-def _file_columns(path: str | os.PathLike[str], delimiter: str | None) -> Columns:
+def _file_columns(path: str | os.PathLike[str], delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
     from brai._read import read_columns
 
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise DataError(f"the path is {shown(path)}: give the path of a file")
-    return read_columns(Path(path), delimiter)
+    return read_columns(Path(path), delimiter, without)
 
 
 def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[Any, ...]]:

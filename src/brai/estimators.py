@@ -30,6 +30,7 @@ from brai.graphs import PDAG, Draw, families_of
 from brai.growing import grow_with
 from brai.independence import Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
+from brai.memory import foresee
 from brai.obeying import posterior_of_dags
 from brai.parallel import Workers
 from brai.polish import climbed_draws, polish
@@ -204,6 +205,7 @@ class BRAI(RecursiveLearner):
         check_is_fitted(self)
         if self._known_chains is None:
             deadline = self._deadline()
+            foresee(self._train, self, chains=True)
             _, scores = self._scores(self._train)
             names = scores.data.names
             best = families_of(self.dag_.reorder(names))

@@ -9,6 +9,8 @@ families found elsewhere, such as those of a tree's leaves (`add`), and around a
 A sum over graphs, as in MCMC, needs more: with ``slack`` the table keeps sets whose score is at most so much below
 that of a subset. What is left out then has at most exp(-slack) of the weight of a set that fits whenever it does.
 
+A variable of one state has no parents and is none: no data could tell.
+
 With ``required`` edges (row to column) every set of a variable holds the parents that it must have, though they
 be more than ``max_parents``.
 
@@ -63,6 +65,9 @@ class FamilyTable:
         d = scores.data.n_variables
         self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
         self.required = np.zeros((d, d), bool) if required is None else np.array(required, bool)
+        constant = scores.data.arities == 1  # data say nothing of their edges: they have none
+        self.allowed[constant] = False
+        self.allowed[:, constant] = False
         self.allowed |= self.required
         self._always = [tuple(np.flatnonzero(own).tolist()) for own in self.required.T]
         announce(larger_sets, scores.data.codes.dtype)

@@ -152,7 +152,7 @@ def learn(
         data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
     if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
-        warn(f"only one value in {which}: data say nothing of its edges; leave it out (--drop COLUMN)")
+        warn(f"only one value in {which}: data say nothing of its edges, so it has none (or --drop COLUMN)")
     work(data, file.name, knowledge=known, **options)
 
 
