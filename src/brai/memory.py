@@ -182,7 +182,7 @@ def _listed(N: int, arities: np.ndarray[Any, Any], max_parents: int) -> float:
     for states, times in zip(*np.unique(arities, return_counts=True), strict=True):
         for n in range(1, max_parents + 1):
             sets = math.comb(min(d - 1, (d, PAIRS, LARGER)[min(n, 3) - 1]), n)
-            if (states - 1) * (mean**n - 1) * price <= NEEDLESS:
+            if states > 1 and (states - 1) * (mean**n - 1) * price <= NEEDLESS:
                 total += float(times) * sets
     return total
 
