@@ -174,9 +174,16 @@ def test_a_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> N
     assert memory.foresee(data, SimpleNamespace(polish=False)).bytes < found.bytes
 
 
+def test_each_worker_takes_more() -> None:
+    data = Dataset.from_codes(np.zeros((1000, 50), int), arities=[2] * 50)
+    one, three = (memory.foresee(data, BRAI(n_jobs=n)) for n in (1, 3))
+    assert three.bytes - one.bytes == three.parts["workers"] > 0
+    assert three.parts["workers"] == 2 * memory.foresee(data, BRAI(n_jobs=2)).parts["workers"]
+
+
 def test_chains_are_refused_before_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    constant = Dataset.from_codes([[0] * 3000])
+    few = Dataset.from_codes([[0] * 3000, [1] * 3000])
     only(monkeypatch, 7 * GB)
-    memory.foresee(constant, BRAI())
+    memory.foresee(few, BRAI())
     with pytest.raises(MemoryError, match=r"drawing DAGs by chains .* needs about .* posterior_from='tree'"):
-        memory.foresee(constant, BRAI(), chains=True)
+        memory.foresee(few, BRAI(), chains=True)

@@ -123,11 +123,12 @@ def estimate(
     max_parents: int = 4,
     chains: int = 0,
     draws: int = 1000,
+    workers: int = 1,
 ) -> Estimate:
     """What `BRAI` takes on so many rows and variables: ``states`` is the number for each variable, or for all.
 
     ``s``, ``polish`` and ``max_parents`` are those of `BRAI`. If ``chains`` is given, so many are added, each with
-    so many ``draws``.
+    so many ``draws``. Each of the ``workers`` but one takes a learner's memory besides.
     """
     N, d = n_rows, n_variables
     arities = np.broadcast_to(np.asarray(states, dtype=np.int64), d)
@@ -140,6 +141,9 @@ def estimate(
     parts["scratch"] = _scratch(N, most)
     parts["graphs"] = d * d * (20.0 + 5 * (LEVELS + 1))
     parts["tree"] = 5000.0 * s * d
+    if workers > 1:
+        each = parts["scratch"] + sliced + 4 * N + LEVELS * (drawn + 5.0 * d * d)
+        parts["workers"] = (workers - 1) * each
     if polish:
         parts["search"] = SET * d * min(_all_sets(d, max_parents), 100 + N / 20) + 40 * d * d + 4e6
     if chains:
@@ -208,7 +212,14 @@ def foresee(data: Dataset, settings: Any, *, chains: bool = False) -> Estimate:
 
     What is there already, the program and the data, is not asked for again.
     """
-    chosen = {name: getattr(settings, name) for name in ("s", "polish", "max_parents") if hasattr(settings, name)}
+    from joblib import effective_n_jobs
+
+    chosen: dict[str, Any] = {"polish": getattr(settings, "polish", hasattr(settings, "larger"))}
+    for name in ("s", "max_parents"):
+        if isinstance(value := getattr(settings, name, None), int):
+            chosen[name] = value
+    if hasattr(settings, "n_jobs"):
+        chosen["workers"] = effective_n_jobs(settings.n_jobs)
     if chains:
         chosen |= {"chains": settings.n_chains, "draws": settings.n_draws or 1000}
     found = estimate(data.n_rows, data.n_variables, states=data.arities.tolist(), **chosen)
