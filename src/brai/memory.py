@@ -212,14 +212,14 @@ def foresee(data: Dataset, settings: Any, *, chains: bool = False) -> Estimate:
 
     What is there already, the program and the data, is not asked for again.
     """
-    from joblib import effective_n_jobs
+    from brai.parallel import here
 
     chosen: dict[str, Any] = {"polish": getattr(settings, "polish", hasattr(settings, "larger"))}
     for name in ("s", "max_parents"):
         if isinstance(value := getattr(settings, name, None), int):
             chosen[name] = value
     if hasattr(settings, "n_jobs"):
-        chosen["workers"] = effective_n_jobs(settings.n_jobs)
+        chosen["workers"] = here(settings.n_jobs)
     if chains:
         chosen |= {"chains": settings.n_chains, "draws": settings.n_draws or 1000}
     found = estimate(data.n_rows, data.n_variables, states=data.arities.tolist(), **chosen)

@@ -76,6 +76,11 @@ class Workers:
 ALONE = Workers()
 
 
+def here(n_jobs: int | None) -> int:
+    """How many tasks run side by side in the memory of this machine; those of a cluster run elsewhere."""
+    return 1 if _cluster() is not None else int(joblib.effective_n_jobs(n_jobs))
+
+
 class Benches:
     """Scratch memory for tasks of one problem at a time: made once for each worker, used by one task at a time."""
 
