@@ -222,7 +222,7 @@ def grow_with(
     """`brai.tree.grow` with the help of workers."""
     grower, root = Grower(learner, scores, s, seed, progress), learner.root()
     first = grower.done(root, 0)
-    if first is not None or not (workers.many or workers.checkpoint):
+    if first is not None or (workers.n == 1 and workers.checkpoint is None):
         return grow(learner, scores, s, seed, progress)
     deadline = math.inf if learner.deadline == math.inf else time.time() + learner.deadline - time.monotonic()
     problem = Problem(
@@ -247,8 +247,7 @@ def grow_with(
         grower.progressed(share)
 
     while calls and (len(calls) < ENOUGH or any(_is_large(call) for call in calls)):
-        large = [call for call in calls if _is_large(call)] if workers.many else []
-        small = [call for call in calls if not (workers.many and _is_large(call))]
+        large, small = _divided(calls, workers.n)
         results = [*_in_parts(workers, problem, large), *_nodes(workers, problem, small)]
         calls = []
         for call, result in zip([*large, *small], results, strict=True):
@@ -301,6 +300,14 @@ def _assembled(made: dict[tuple[int, ...], Made], path: tuple[int, ...], n: int)
 
 def _nodes(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
     return workers.run(one_node, [(call,) for call in calls], shared=(problem,))
+
+
+def _divided(calls: Sequence[Call], n: int) -> tuple[list[Call], list[Call]]:
+    """Nodes whose tests are shared out, and others: as many large ones as there are workers make no one wait."""
+    large = [call for call in calls if _is_large(call)]
+    whole = large[: len(large) // n * n]
+    in_parts = large[len(whole) :]
+    return in_parts, [*whole, *(call for call in calls if not _is_large(call))]
 
 
 def _is_large(call: Call) -> bool:

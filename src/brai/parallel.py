@@ -37,9 +37,10 @@ class Workers:
     checkpoint: Checkpoint | None = None
 
     @property
-    def many(self) -> bool:
-        """Whether tasks may run side by side."""
-        return _cluster() is not None or joblib.effective_n_jobs(self.n_jobs) > 1
+    def n(self) -> int:
+        """How many tasks run side by side."""
+        client = _cluster()
+        return int(joblib.effective_n_jobs(self.n_jobs)) if client is None else sum(client.ncores().values())
 
     def run(
         self,
