@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,9 @@ class Call(NamedTuple):
     limit: int  # of tests
     share: float  # of the tree
 
-    @property
-    def key(self) -> str:
+    def key(self, kind: str) -> str:
         """Its name in a checkpoint."""
-        return "-".join(map(str, ("tree", *self.path)))
+        return "-".join(map(str, (kind, *self.path)))
 
 
 class Part(NamedTuple):
@@ -92,6 +91,12 @@ class Made(NamedTuple):
     ci_tests: NDArray[np.int64]
     late: bool
     exhausted: bool
+
+    @classmethod
+    def of(cls, result: Sequence[Any]) -> Made:
+        """What came from a task, or from a checkpoint, which has plain tuples."""
+        node, parts, *cost = result
+        return cls(node, tuple(Part(*part) for part in parts), *cost)
 
 
 # --- tasks -----------------------------------------------------------------------------------------------
@@ -222,7 +227,7 @@ def grow_with(
     """`brai.tree.grow` with the help of workers."""
     grower, root = Grower(learner, scores, s, seed, progress), learner.root()
     first = grower.done(root, 0)
-    if first is not None or not (workers.many or workers.checkpoint):
+    if first is not None or not (workers.many or workers.checkpoint is not None):
         return grow(learner, scores, s, seed, progress)
     deadline = math.inf if learner.deadline == math.inf else time.time() + learner.deadline - time.monotonic()
     problem = Problem(
@@ -247,8 +252,9 @@ def grow_with(
         grower.progressed(share)
 
     while calls and (len(calls) < ENOUGH or any(_is_large(call) for call in calls)):
-        large = [call for call in calls if _is_large(call)] if workers.many else []
-        small = [call for call in calls if not (workers.many and _is_large(call))]
+        split = [workers.many and _is_large(call) and not workers.knows(call.key("node")) for call in calls]
+        large = [call for call, own in zip(calls, split, strict=True) if own]
+        small = [call for call, own in zip(calls, split, strict=True) if not own]
         results = [*_in_parts(workers, problem, large), *_nodes(workers, problem, small)]
         calls = []
         for call, result in zip([*large, *small], results, strict=True):
@@ -256,7 +262,7 @@ def grow_with(
             note(call, result, call.share * done)
             calls += _calls(call, result, s)
     advance = iter(calls).__next__
-    keys = [call.key for call in calls]
+    keys = [call.key("tree") for call in calls]
     for call, result in zip(
         calls,
         workers.run(
@@ -264,12 +270,12 @@ def grow_with(
             [(call,) for call in calls],
             shared=(problem,),
             keys=keys,
-            kept=lambda own: not own.late,
+            kept=_in_time,
             advance=lambda: grower.progressed(advance().share),
         ),
         strict=True,
     ):
-        note(call, Made(*result), 0.0)
+        note(call, Made.of(result), 0.0)
     _benches.clear()
     return GGT(_assembled(made, (), 0), learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
 
@@ -300,7 +306,13 @@ def _assembled(made: dict[tuple[int, ...], Made], path: tuple[int, ...], n: int)
 
 
 def _nodes(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
-    return workers.run(one_node, [(call,) for call in calls], shared=(problem,))
+    keys = [call.key("node") for call in calls]
+    tasks = [(call,) for call in calls]
+    return [Made.of(own) for own in workers.run(one_node, tasks, shared=(problem,), keys=keys, kept=_in_time)]
+
+
+def _in_time(made: Made) -> bool:
+    return not made.late
 
 
 def _is_large(call: Call) -> bool:
@@ -339,7 +351,8 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
         heads[i][:, begin:end] = head
         tests[i] = _added(tests[i], tally)
     rest = list(zip(calls, edges, pools, heads, tests, strict=True))
-    return workers.run(the_rest, rest, shared=(problem,))
+    keys = [call.key("node") for call in calls]
+    return workers.run(the_rest, rest, shared=(problem,), keys=keys, kept=_in_time)
 
 
 def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]]:

@@ -13,16 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import joblib
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-if TYPE_CHECKING:
-    from brai.checkpoint import Checkpoint
+from brai.checkpoint import Checkpoint, fingerprint
 
 Result = TypeVar("Result")
+SENT = 3  # times that a cluster is sent the same tasks, at most, if it loses all its workers
 
 
 class ClusterError(RuntimeError):
@@ -41,6 +41,10 @@ class Workers:
         """Whether tasks may run side by side."""
         return _cluster() is not None or joblib.effective_n_jobs(self.n_jobs) > 1
 
+    def knows(self, key: str) -> bool:
+        """Whether the result of this key is in the checkpoint."""
+        return self.checkpoint is not None and key in self.checkpoint
+
     def run(
         self,
         function: Callable[..., Result],
@@ -48,27 +52,33 @@ class Workers:
         *,
         shared: Sequence[Any] = (),
         keys: Sequence[str] | None = None,
+        of: Sequence[Any] | None = None,
         kept: Callable[[Result], bool] = lambda result: True,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Result]:
         """Results of function(*shared, *task), in the order of tasks; ``advance`` is called after each.
 
-        Results with a key go to the checkpoint, if there is one and they are to be ``kept``.
+        Results with a key go to the checkpoint, if there is one and they are to be ``kept``. Where tasks are what
+        earlier steps made, and a budget may have ended these, ``of`` lists what else the results depend on: a
+        result is taken from the checkpoint only if its task was the same.
         """
         listed = list(tasks)
         found: list[Any] = [None] * len(listed)
-        store = self.checkpoint if keys is not None else None
+        names, store = keys or [], None if keys is None else self.checkpoint
+        if store is not None and of is not None:
+            base = fingerprint(tuple(of))
+            names = [f"{key}-{fingerprint((base, task))}" for key, task in zip(names, listed, strict=True)]
         todo = []
         for i in range(len(listed)):
-            if store is not None and keys is not None and keys[i] in store:
-                found[i] = store.load(keys[i])
+            if store is not None and names[i] in store:
+                found[i] = store.load(names[i])
                 advance()
             else:
                 todo.append(i)
         for at, result in as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared):
             found[todo[at]] = result
-            if store is not None and keys is not None and kept(result):
-                store.save(keys[todo[at]], result)
+            if store is not None and kept(result):
+                store.save(names[todo[at]], result)
             advance()
         return found
 
@@ -85,8 +95,9 @@ class Benches:
     @contextmanager
     def one(self, key: str, make: Callable[[], Any]) -> Iterator[Any]:
         """A bench that nobody works at; those of other problems are cleared away."""
-        for other in [own for own in self._idle if own != key]:
-            self._idle.pop(other, None)
+        for other in list(self._idle):  # in one go: threads may add to it
+            if other != key:
+                self._idle.pop(other, None)
         idle = self._idle.setdefault(key, [])
         try:
             bench = idle.pop()  # threads may ask at the same time
@@ -137,27 +148,41 @@ def _on_cluster(
 ) -> Iterator[tuple[int, Result]]:
     """Each worker gets a copy of what is shared: with joblib's own way it is lost when one worker is.
 
-    A task whose worker is lost is run again by another; the result is the same, since it has its own seed.
+    A task whose worker is lost is run again by another; the result is the same, since it has its own seed. If all
+    workers are lost, and others come, what is shared is sent again.
     """
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker, as_completed
     from distributed.comm.core import CommClosedError
 
-    futures: dict[Any, int] = {}
-    try:
-        sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
-        futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in enumerate(tasks)}
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
-            yield futures[future], future.result()
-    except (CancelledError, CommClosedError, KilledWorker, TimeoutError, OSError) as error:
-        raise ClusterError(
-            f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with a "
-            "checkpoint, what is done is not done again"
-        ) from error
-    finally:
-        with suppress(Exception):  # a lost scheduler cannot cancel
-            client.cancel(list(futures))
+    left, turns = dict(enumerate(tasks)), SENT
+    while left:
+        futures: dict[Any, int] = {}
+        failed, turns = False, turns - 1
+        try:
+            sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
+            futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in left.items()}
+            for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
+                failed = future.status == "error"
+                i, result = futures.pop(future), future.result()
+                future.release()  # or a worker would keep it, and it would be made again if that one is lost
+                del left[i]
+                yield i, result
+        except Exception as error:
+            told = isinstance(error, CancelledError | CommClosedError | KilledWorker | TimeoutError | OSError)
+            own = failed and not isinstance(error, KilledWorker)  # that of a task
+            here = client.status == "running"
+            if own or (here and not told):
+                raise
+            if not (here and turns and isinstance(error, CancelledError)):
+                raise ClusterError(
+                    f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with "
+                    "a checkpoint, what is done is not done again"
+                ) from error
+        finally:
+            with suppress(Exception):  # a lost scheduler cannot cancel
+                client.cancel(list(futures))
 
 
 def _given(function: Callable[..., Result], task: tuple[Any, ...], *shared: Any) -> Result:
