@@ -15,7 +15,7 @@ import dataclasses
 import hashlib
 import json
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,9 @@ class Checkpoint:
                 found = None
             if not isinstance(found, dict):
                 raise ValueError(f"{file} is damaged: delete the folder, or give another one")
-            differs = [k for k in {**said, **found} if found.get(k) != said.get(k)]
-            if differs:
-                short = [f"{k} {reprlib.repr(found.get(k))} (now {reprlib.repr(said.get(k))})" for k in differs]
+            if found != said:
                 raise ValueError(
-                    f"{place} holds the checkpoint of another run, with {', '.join(short)}: "
+                    f"{place} holds the checkpoint of another run, with {', '.join(_differences(found, said))}: "
                     "give another folder, or delete this one"
                 )
         elif any(place.glob("*.part.brai")):
@@ -115,6 +113,16 @@ class Checkpoint:
             file.unlink(missing_ok=True)
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
+
+
+def _differences(found: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """What differs, to the innermost setting."""
+    for name in {**said, **found}:
+        then, now = found.get(name), said.get(name)
+        if isinstance(then, dict) and isinstance(now, dict):
+            yield from _differences(then, now, f"{above}{name}.")
+        elif then != now:
+            yield f"{above}{name} {reprlib.repr(then)} (now {reprlib.repr(now)})"
 
 
 def _written(folder: Path, write: Callable[[], None]) -> None:

@@ -10,8 +10,9 @@ With a checkpoint, results are kept on disk as they come, and a task whose resul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -75,11 +76,12 @@ class Workers:
                 advance()
             else:
                 todo.append(i)
-        for at, result in as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared):
-            found[todo[at]] = result
-            if store is not None and kept(result):
-                store.save(names[todo[at]], result)
-            advance()
+        with closing(as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared)) as results:
+            for at, result in results:
+                found[todo[at]] = result
+                if store is not None and kept(result):
+                    store.save(names[todo[at]], result)
+                advance()
         return found
 
 
@@ -118,7 +120,7 @@ def as_they_come(
     *,
     shared: Sequence[Any] = (),
     prefer: Literal["threads", "processes"] = "threads",
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result]]:
     """Number and result of each task as soon as it is there; they are handed out one by one."""
     client = _cluster()
     if client is not None and tasks:
@@ -128,7 +130,21 @@ def as_they_come(
             yield i, function(*shared, *task)
     else:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered", batch_size=1)
-        yield from parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
+        results = parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
+        with _quietly_closed(results):
+            for own in results:  # noqa: UP028 - yield from would close them itself
+                yield own
+
+
+@contextmanager
+def _quietly_closed(results: Any) -> Iterator[None]:
+    """Joblib warns where results are not all taken: after an error or Ctrl-C nobody wants them."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()
 
 
 def _numbered(
