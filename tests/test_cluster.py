@@ -127,8 +127,10 @@ def test_what_came_is_not_made_again(client):
         for _, x in as_they_come(slow, [(x,) for x in range(8)]):
             came.append(x)
             if len(came) == 3:
-                kept = [key for key in client.who_has() if key.startswith("_given")]
-                assert len(kept) <= 5  # the three that came are given up
+                deadline = time.monotonic() + 60
+                while sum(key.startswith("_given") for key in client.who_has()) > 5:  # all but these three
+                    assert time.monotonic() < deadline
+                    time.sleep(0.02)
                 os.kill(pids[0], signal.SIGKILL)
     assert sorted(came) == list(range(8))
 
@@ -190,10 +192,10 @@ def test_a_lost_scheduler_is_said_and_the_run_goes_on(frail, tmp_path, whole, mo
             cluster.scheduler.kill()
             cluster.scheduler.wait()
 
-    with joblib.parallel_config(backend="dask"):
+    with joblib.parallel_config(backend="dask", client=client):
         with monkeypatch.context() as patch:
             patch.setattr(Checkpoint, "save", watched)
-            with pytest.raises(ClusterError, match="the cluster was lost .* what is done is not done again"):
+            with pytest.raises(ClusterError, match=r"(?s)the cluster was lost .* what is done is not"):
                 fitted(tmp_path / "run")
         kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "run").glob("*.part.brai")}
         assert any(name.startswith("tree") for name in kept)

@@ -175,30 +175,32 @@ def _on_cluster(
     left, turns = dict(enumerate(tasks)), SENT
     while left:
         futures: dict[Any, int] = {}
+        sent: list[Any] = []
         failed, turns = False, turns - 1
         try:
             sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
             futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in left.items()}
             for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
                 failed = future.status == "error"
-                i, result = futures.pop(future), future.result()
+                i, result = futures[future], future.result()
+                del futures[future]
                 future.release()  # or a worker would keep it, and it would be made again if that one is lost
                 del left[i]
                 yield i, result
         except Exception as error:
             told = isinstance(error, CancelledError | CommClosedError | KilledWorker | TimeoutError | OSError)
-            own = failed and not isinstance(error, KilledWorker)  # that of a task
+            often = isinstance(error, KilledWorker)  # a task whose workers were lost again and again
             here = client.status == "running"
-            if own or (here and not told):
+            if (failed and not often) or (here and not told):  # the error of a task, or of this program
                 raise
-            if not (here and turns and isinstance(error, CancelledError)):
+            if often or not (here and turns):
                 raise ClusterError(
                     f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with "
                     "a checkpoint, what is done is not done again"
                 ) from error
         finally:
             with suppress(Exception):  # a lost scheduler cannot cancel
-                client.cancel(list(futures))
+                client.cancel([*futures, *sent])
 
 
 def _given(function: Callable[..., Result], task: tuple[Any, ...], *shared: Any) -> Result:
