@@ -20,10 +20,13 @@ import brai
 from brai import BRAI, Bootstrap, HillClimbing, growing
 from brai._archive import FormatError
 from brai.checkpoint import Checkpoint, described, fingerprint
+from brai.families import FamilyTable
 from brai.graphs import PDAG
 from brai.independence import Oracle
 from brai.parallel import Workers
 from brai.rai import Group, Learner
+from brai.scores import FamilyScores
+from brai.search import search_by_order
 from brai.tree import BootstrapNode, Leaf
 from test_parallel import ASIA, members, outcome, same
 
@@ -392,6 +395,23 @@ def test_chains_that_a_budget_cut(full, folder, whole):
     model.set_params(budget=1e-9)
     assert model.chains().parents.shape[1] < 20
     same(outcome(fitted(folder)), whole)
+
+
+@pytest.mark.parametrize("first", [1, 3])
+def test_a_search_on_another_table_is_another_one(first, folder):
+    """A cut tree leaves another table to the search."""
+    folder.mkdir()
+    workers, scores, seed = (
+        Workers(1, Checkpoint(folder)),
+        FamilyScores(ASIA, "bdeu", 1.0),
+        np.random.SeedSequence(1),
+    )
+    for most in (first, 4 - first):
+        wanted, found = (
+            search_by_order(FamilyTable(scores, max_parents=most), restarts=3, kicks=1, seed=seed, workers=own)
+            for own in (Workers(1), workers)
+        )
+        assert (found.families, found.log_score, found.ends) == (wanted.families, wanted.log_score, wanted.ends)
 
 
 # ---------------------------------------------------------------- Bootstrap

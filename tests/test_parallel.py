@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
+import threading
 import warnings
 
 import joblib
@@ -236,6 +238,25 @@ def test_processes_map_data_and_do_not_copy_them():
         found = [own for _, own in as_they_come(how_it_came, [(x,) for x in range(4)], 2, shared=(data,))]
     assert {(mapped, total) for _, mapped, total in found} == {(True, int(data.codes.sum()))}
     assert os.getpid() not in {pid for pid, _, _ in found}
+
+
+def test_results_that_nobody_wants_are_given_up_quietly():
+    started, wait = threading.Semaphore(0), threading.Event()
+
+    def task(x):
+        started.release()
+        assert x == 0 or wait.wait(60)
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        results = as_they_come(task, [(x,) for x in range(20)], 2)
+        next(results)
+        for _ in range(2):
+            assert started.acquire(timeout=60)
+        results.close()
+        gc.collect()
+        wait.set()
+    assert said == []
 
 
 def fails(x):
