@@ -289,13 +289,22 @@ class Dataset:
         return {name: [states[code] for code in codes.tolist()] for name, codes, states in columns}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constructor, because numpy forgets that an array is read-only."""
-        return Dataset, (self.codes, self.names, self.states)
+        """Not by the constructor: it would copy codes that a worker has mapped, and look at all of them."""
+        return _as_it_was, (self.codes, self.names, self.states)
 
     def __repr__(self) -> str:
         low, high = int(self.arities.min()), int(self.arities.max())
         states = count(low, "state") if low == high else f"{low}–{high} states"
         return f"Dataset({count(self.n_rows, 'row')}, {count(self.n_variables, 'variable')}, {states})"
+
+
+def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[Any, ...], ...]) -> Dataset:
+    """A copy in another process; numpy forgets that an array is read-only."""
+    data, codes = object.__new__(Dataset), np.asarray(codes)
+    codes.setflags(write=False)
+    for field, value in (("codes", codes), ("names", names), ("states", states)):
+        object.__setattr__(data, field, value)
+    return data
 
 
 def _columns_of_any(X: Any) -> Columns:

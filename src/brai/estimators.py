@@ -20,10 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from brai import __version__
 from brai._checks import check_count
 from brai.base import bounds_of
-from brai.checkpoint import Checkpoint, digest_of
+from brai.checkpoint import Checkpoint
 from brai.data import Dataset
 from brai.families import FamilyTable
 from brai.graphs import PDAG, Draw, families_of
@@ -175,14 +174,7 @@ class BRAI(RecursiveLearner):
         return self
 
     def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Workers:
-        if self.checkpoint is None:
-            return Workers(self.n_jobs)
-        if self.random_state is None:
-            raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
-        left_out = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")
-        settings = {k: repr(v) for k, v in self.get_params(deep=False).items() if k not in left_out}
-        run = {"brai": __version__, "data": digest_of(data), **settings, "seed": repr(seed)}
-        return Workers(self.n_jobs, Checkpoint.open(self.checkpoint, run))
+        return Workers(self.n_jobs, Checkpoint.of(self, data, seed))
 
     def _check(self) -> None:
         self._check_count("s", least=1)

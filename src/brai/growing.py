@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,9 @@ class Call(NamedTuple):
     limit: int  # of tests
     share: float  # of the tree
 
-    @property
-    def key(self) -> str:
+    def key(self, kind: str) -> str:
         """Its name in a checkpoint."""
-        return "-".join(map(str, ("tree", *self.path)))
+        return "-".join(map(str, (kind, *self.path)))
 
 
 class Part(NamedTuple):
@@ -92,6 +91,12 @@ class Made(NamedTuple):
     ci_tests: NDArray[np.int64]
     late: bool
     exhausted: bool
+
+    @classmethod
+    def of(cls, result: Sequence[Any]) -> Made:
+        """What came from a task, or from a checkpoint, which has plain tuples."""
+        node, parts, *cost = result
+        return cls(node, tuple(Part(*part) for part in parts), *cost)
 
 
 # --- tasks -----------------------------------------------------------------------------------------------
@@ -247,7 +252,7 @@ def grow_with(
         grower.progressed(share)
 
     while calls and (len(calls) < ENOUGH or any(_is_large(call) for call in calls)):
-        large, small = _divided(calls, workers.n)
+        large, small = _divided(calls, workers)
         results = [*_in_parts(workers, problem, large), *_nodes(workers, problem, small)]
         calls = []
         for call, result in zip([*large, *small], results, strict=True):
@@ -255,7 +260,7 @@ def grow_with(
             note(call, result, call.share * done)
             calls += _calls(call, result, s)
     advance = iter(calls).__next__
-    keys = [call.key for call in calls]
+    keys = [call.key("tree") for call in calls]
     for call, result in zip(
         calls,
         workers.run(
@@ -263,12 +268,12 @@ def grow_with(
             [(call,) for call in calls],
             shared=(problem,),
             keys=keys,
-            kept=lambda own: not own.late,
+            kept=_in_time,
             advance=lambda: grower.progressed(advance().share),
         ),
         strict=True,
     ):
-        note(call, Made(*result), 0.0)
+        note(call, Made.of(result), 0.0)
     _benches.clear()
     return GGT(_assembled(made, (), 0), learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
 
@@ -299,15 +304,21 @@ def _assembled(made: dict[tuple[int, ...], Made], path: tuple[int, ...], n: int)
 
 
 def _nodes(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
-    return workers.run(one_node, [(call,) for call in calls], shared=(problem,))
+    keys = [call.key("node") for call in calls]
+    tasks = [(call,) for call in calls]
+    return [Made.of(own) for own in workers.run(one_node, tasks, shared=(problem,), keys=keys, kept=_in_time)]
 
 
-def _divided(calls: Sequence[Call], n: int) -> tuple[list[Call], list[Call]]:
+def _in_time(made: Made) -> bool:
+    return not made.late
+
+
+def _divided(calls: Sequence[Call], workers: Workers) -> tuple[list[Call], list[Call]]:
     """Nodes whose tests are shared out, and others: as many large ones as there are workers make no one wait."""
-    large = [call for call in calls if _is_large(call)]
-    whole = large[: len(large) // n * n]
-    in_parts = large[len(whole) :]
-    return in_parts, [*whole, *(call for call in calls if not _is_large(call))]
+    large = [call for call in calls if _is_large(call) and not workers.knows(call.key("node"))]
+    in_parts = large[len(large) // workers.n * workers.n :]
+    cut = {call.path for call in in_parts}
+    return in_parts, [call for call in calls if call.path not in cut]
 
 
 def _is_large(call: Call) -> bool:
@@ -346,7 +357,8 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
         heads[i][:, begin:end] = head
         tests[i] = _added(tests[i], tally)
     rest = list(zip(calls, edges, pools, heads, tests, strict=True))
-    return workers.run(the_rest, rest, shared=(problem,))
+    keys = [call.key("node") for call in calls]
+    return workers.run(the_rest, rest, shared=(problem,), keys=keys, kept=_in_time)
 
 
 def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]]:

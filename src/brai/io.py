@@ -235,6 +235,8 @@ def _encoded(value: Any) -> Any:
     match value:
         case None | bool() | str():
             return value
+        case os.PathLike():
+            return os.fspath(value)
         case int():
             return int(value)
         case float():

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from brai.base import StructureLearner
+from brai.checkpoint import Checkpoint
 from brai.comparators.mmhc import neighbourhoods
 from brai.data import Dataset
 from brai.families import FamilyTable
@@ -269,7 +271,10 @@ class Bootstrap(StructureLearner):
     ----------
     estimator : the learner, such as MMHC() or HillClimbing(); its scores are those of the members
     n : int, bootstrap samples
-    n_jobs : int, workers (joblib: -1 for all cores); changes no result
+    n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
+        brai.parallel); changes no result
+    checkpoint : a folder for finished members, or None. A run that was killed goes on from there with the same
+        data, settings and seeds (that of the learner too), to the same result
     random_state : of the samples; a random_state of the learner is left as it is
     verbose : bool, a progress bar on standard error
 
@@ -290,12 +295,14 @@ class Bootstrap(StructureLearner):
         n: int = 200,
         *,
         n_jobs: int | None = 1,
+        checkpoint: Any = None,
         random_state: Any = None,
         verbose: bool = False,
     ):
         self.estimator = estimator
         self.n = n
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
 
@@ -313,10 +320,14 @@ class Bootstrap(StructureLearner):
         """Learn from n bootstrap samples of a table; y is ignored."""
         self._check_count("n", least=1)
         data, scores = self._scores(X)
-        tasks = [(seed,) for seed in seed_sequence(self.random_state).spawn(self.n)]
+        seed = seed_sequence(self.random_state)
+        if self.checkpoint is not None and self.estimator.get_params().get("random_state", 0) is None:
+            raise ValueError("a checkpoint needs a random_state of the learner too, so that members are the same")
+        workers = Workers(self.n_jobs, Checkpoint.of(self, data, seed))
+        tasks, keys = [(own,) for own in seed.spawn(self.n)], [f"member-{i}" for i in range(self.n)]
         with counted(self.verbose, "bootstrap samples", self.n) as advance:
-            workers = Workers(self.n_jobs)
-            models = workers.run(_fitted, tasks, shared=(self.estimator, data), advance=advance)
+            found = workers.run(_fitted, tasks, shared=(self.estimator, data), keys=keys, advance=advance)
+        models = [_Member(PDAG(data.names, dag), PDAG(data.names, cpdag), n) for dag, cpdag, n in found]
         families = [families_of(model.dag.reorder(scores.data.names)) for model in models]
         log_scores = [scores.total(own) for own in families]
         best = int(np.argmax(np.round(log_scores, 9)))
@@ -347,8 +358,11 @@ class _Member(NamedTuple):
     n_ci_tests: int
 
 
-def _fitted(estimator: Any, data: Dataset, seed: np.random.SeedSequence) -> _Member:
-    """What a copy of the estimator finds in a bootstrap sample."""
+def _fitted(
+    estimator: Any, data: Dataset, seed: np.random.SeedSequence
+) -> tuple[NDArray[np.int8], NDArray[np.int8], int]:
+    """What a copy of the estimator finds in a bootstrap sample: DAG, CPDAG, number of CI tests."""
     rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
     model = clone(estimator).fit(Dataset(data.codes[:, rows], data.names, data.states))
-    return _Member(model.dag_, model.cpdag_, int(np.sum(getattr(model, "n_ci_tests_", 0))))
+    tests = int(np.sum(getattr(model, "n_ci_tests_", 0)))
+    return model.dag_.reorder(data.names).adjacency, model.cpdag_.reorder(data.names).adjacency, tests

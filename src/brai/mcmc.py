@@ -322,7 +322,8 @@ def sample_dags(
         nonlocal states, turn
         keys, turn = [f"chain-{turn}-{c}" for c in range(len(states))], turn + 1
         tasks = [(state, n, steps, noted) for state in states]
-        found = workers.run(walk, tasks, shared=(space, chances), keys=keys)
+        of = space.arrays.sets, space.most
+        found = workers.run(walk, tasks, shared=(space, chances), keys=keys, of=of)
         states = [State(*own[0]) for own in found]
         return [(own[1], own[2]) for own in found]
 

@@ -10,19 +10,20 @@ With a checkpoint, results are kept on disk as they come, and a task whose resul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import joblib
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-if TYPE_CHECKING:
-    from brai.checkpoint import Checkpoint
+from brai.checkpoint import Checkpoint, fingerprint
 
 Result = TypeVar("Result")
+SENT = 3  # times that a cluster is sent the same tasks, at most, if it loses all its workers
 
 
 class ClusterError(RuntimeError):
@@ -40,7 +41,13 @@ class Workers:
     def n(self) -> int:
         """How many tasks run side by side."""
         client = _cluster()
-        return int(joblib.effective_n_jobs(self.n_jobs)) if client is None else sum(client.ncores().values())
+        if client is None:
+            return int(joblib.effective_n_jobs(self.n_jobs))
+        return max(1, sum(client.ncores().values()))  # lost workers may come back
+
+    def knows(self, key: str) -> bool:
+        """Whether the result of this key is in the checkpoint."""
+        return self.checkpoint is not None and key in self.checkpoint
 
     def run(
         self,
@@ -49,28 +56,35 @@ class Workers:
         *,
         shared: Sequence[Any] = (),
         keys: Sequence[str] | None = None,
+        of: Sequence[Any] | None = None,
         kept: Callable[[Result], bool] = lambda result: True,
         advance: Callable[[], None] = lambda: None,
     ) -> list[Result]:
         """Results of function(*shared, *task), in the order of tasks; ``advance`` is called after each.
 
-        Results with a key go to the checkpoint, if there is one and they are to be ``kept``.
+        Results with a key go to the checkpoint, if there is one and they are to be ``kept``. Where tasks are what
+        earlier steps made, and a budget may have ended these, ``of`` lists what else the results depend on: a
+        result is taken from the checkpoint only if its task was the same.
         """
         listed = list(tasks)
         found: list[Any] = [None] * len(listed)
-        store = self.checkpoint if keys is not None else None
+        names, store = keys or [], None if keys is None else self.checkpoint
+        if store is not None and of is not None:
+            base = fingerprint(tuple(of))
+            names = [f"{key}-{fingerprint((base, task))}" for key, task in zip(names, listed, strict=True)]
         todo = []
         for i in range(len(listed)):
-            if store is not None and keys is not None and keys[i] in store:
-                found[i] = store.load(keys[i])
+            if store is not None and names[i] in store:
+                found[i] = store.load(names[i])
                 advance()
             else:
                 todo.append(i)
-        for at, result in as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared):
-            found[todo[at]] = result
-            if store is not None and keys is not None and kept(result):
-                store.save(keys[todo[at]], result)
-            advance()
+        with closing(as_they_come(function, [listed[i] for i in todo], self.n_jobs, shared=shared)) as results:
+            for at, result in results:
+                found[todo[at]] = result
+                if store is not None and kept(result):
+                    store.save(names[todo[at]], result)
+                advance()
         return found
 
 
@@ -91,8 +105,9 @@ class Benches:
     @contextmanager
     def one(self, key: str, make: Callable[[], Any]) -> Iterator[Any]:
         """A bench that nobody works at; those of other problems are cleared away."""
-        for other in [own for own in self._idle if own != key]:
-            self._idle.pop(other, None)
+        for other in list(self._idle):  # in one go: threads may add to it
+            if other != key:
+                self._idle.pop(other, None)
         idle = self._idle.setdefault(key, [])
         try:
             bench = idle.pop()  # threads may ask at the same time
@@ -113,7 +128,7 @@ def as_they_come(
     *,
     shared: Sequence[Any] = (),
     prefer: Literal["threads", "processes"] = "threads",
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result]]:
     """Number and result of each task as soon as it is there; they are handed out one by one."""
     client = _cluster()
     if client is not None and tasks:
@@ -123,7 +138,21 @@ def as_they_come(
             yield i, function(*shared, *task)
     else:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered", batch_size=1)
-        yield from parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
+        results = parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
+        with _quietly_closed(results):
+            for own in results:  # noqa: UP028 - yield from would close them itself
+                yield own
+
+
+@contextmanager
+def _quietly_closed(results: Any) -> Iterator[None]:
+    """Joblib warns where results are not all taken: after an error or Ctrl-C nobody wants them."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()
 
 
 def _numbered(
@@ -143,27 +172,43 @@ def _on_cluster(
 ) -> Iterator[tuple[int, Result]]:
     """Each worker gets a copy of what is shared: with joblib's own way it is lost when one worker is.
 
-    A task whose worker is lost is run again by another; the result is the same, since it has its own seed.
+    A task whose worker is lost is run again by another; the result is the same, since it has its own seed. If all
+    workers are lost, and others come, what is shared is sent again.
     """
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker, as_completed
     from distributed.comm.core import CommClosedError
 
-    futures: dict[Any, int] = {}
-    try:
-        sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
-        futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in enumerate(tasks)}
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
-            yield futures[future], future.result()
-    except (CancelledError, CommClosedError, KilledWorker, TimeoutError, OSError) as error:
-        raise ClusterError(
-            f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with a "
-            "checkpoint, what is done is not done again"
-        ) from error
-    finally:
-        with suppress(Exception):  # a lost scheduler cannot cancel
-            client.cancel(list(futures))
+    left, turns = dict(enumerate(tasks)), SENT
+    while left:
+        futures: dict[Any, int] = {}
+        sent: list[Any] = []
+        failed, turns = False, turns - 1
+        try:
+            sent = client.scatter(list(shared), broadcast=True, hash=False) if shared else []
+            futures = {client.submit(_given, function, task, *sent, pure=False): i for i, task in left.items()}
+            for future in as_completed(list(futures)):  # type: ignore[no-untyped-call,unused-ignore]
+                failed = future.status == "error"
+                i, result = futures[future], future.result()
+                del futures[future]
+                future.release()  # or a worker would keep it, and it would be made again if that one is lost
+                del left[i]
+                yield i, result
+        except Exception as error:
+            told = isinstance(error, CancelledError | CommClosedError | KilledWorker | TimeoutError | OSError)
+            often = isinstance(error, KilledWorker)  # a task whose workers were lost again and again
+            here = client.status == "running"
+            if (failed and not often) or (here and not told):  # the error of a task, or of this program
+                raise
+            if often or not (here and turns):
+                raise ClusterError(
+                    f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with "
+                    "a checkpoint, what is done is not done again"
+                ) from error
+        finally:
+            with suppress(Exception):  # a lost scheduler cannot cancel
+                client.cancel([*futures, *sent])
 
 
 def _given(function: Callable[..., Result], task: tuple[Any, ...], *shared: Any) -> Result:

@@ -81,8 +81,11 @@ def polish(
     limits = (scores, table.allowed, table.required, table.max_parents, end, seed)
     tasks = [(one.families, one.log_score) for one in found.ends[:CLIMBED]]
     keys = [f"tabu-{i}" for i in range(len(tasks))]
-    climbed = workers.run(climbed_graph, tasks, shared=limits, keys=keys, kept=lambda own: time.time() < end)
-    best = max((Draw(*own) for own in climbed), key=lambda own: own.log_score)
+    of, in_time = [table.max_parents], lambda own: own is not None
+    climbed = workers.run(climbed_graph, tasks, shared=limits, keys=keys, of=of, kept=in_time)
+    best = max(
+        (Draw(*(own or task)) for own, task in zip(climbed, tasks, strict=True)), key=lambda own: own.log_score
+    )
     trace.append(("tabu", best.log_score))
     for turn in range(ROUNDS):
         if time.monotonic() > deadline:
@@ -107,9 +110,10 @@ def polish(
             [(best.families, best.log_score)],
             shared=limits,
             keys=[f"tabu-again-{turn}"],
-            kept=lambda own: time.time() < end,
+            of=of,
+            kept=in_time,
         )
-        best = Draw(*once)
+        best = best if once is None else Draw(*once)
         trace.append(("tabu", best.log_score))
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break
@@ -125,23 +129,24 @@ def climbed_graph(
     seed: np.random.SeedSequence,
     families: Sequence[Family],
     log_score: float,
-) -> tuple[tuple[Family, ...], float]:
-    """Tabu search from a DAG, with as many parents as the table or the DAG has; as it is after ``end``."""
-    best = Draw(tuple(families), log_score)
-    if time.time() < end:
-        d = scores.data.n_variables
-        most = max(max_parents, *(len(parents) for _, parents in families))
-        start, orders = adjacency_of(families, d), [range(d)]
-        found = hill_climb(
-            scores.twin(),
-            start=start,
-            allowed=allowed,
-            required=required,
-            max_parents=most,
-            orders=orders,
-            seed=seed,
-        )
-        best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+) -> tuple[tuple[Family, ...], float] | None:
+    """Tabu search from a DAG, with as many parents as the table or the DAG has; None after ``end``."""
+    if time.time() > end:
+        return None
+    d = scores.data.n_variables
+    most = max(max_parents, *(len(parents) for _, parents in families))
+    start, orders = adjacency_of(families, d), [range(d)]
+    found = hill_climb(
+        scores.twin(),
+        start=start,
+        allowed=allowed,
+        required=required,
+        max_parents=most,
+        orders=orders,
+        seed=seed,
+    )
+    before = Draw(tuple(families), log_score)
+    best = max(before, Draw(found.families, found.log_score), key=lambda own: own.log_score)
     return best.families, best.log_score
 
 

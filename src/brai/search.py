@@ -188,7 +188,8 @@ def search_by_order(
         tasks = [(order, state, i > 0) for i, (order, state) in enumerate(zip(orders, states, strict=True))]
         shared = (sets, table.required, kicks * d, end)
         keys = [f"{key}-{turn}-{i}" for i in range(len(tasks))]
-        for own in workers.run(_climbed, tasks, shared=shared, keys=keys, kept=lambda own: own is not None):
+        known, of = lambda own: own is not None, shared[:-1]
+        for own in workers.run(_climbed, tasks, shared=shared, keys=keys, of=of, kept=known):
             if own is not None:
                 score, order, chosen = own
                 ends[round(score, 6)] = score, chosen
