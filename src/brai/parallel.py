@@ -43,7 +43,9 @@ class Workers:
         client = _cluster()
         if client is None:
             return int(joblib.effective_n_jobs(self.n_jobs))
-        return max(1, sum(client.ncores().values()))  # lost workers may come back
+        with suppress(OSError):  # the scheduler is lost: the next task will tell
+            return max(2, int(sum(client.ncores().values())))  # lost workers may come back
+        return 2
 
     def knows(self, key: str) -> bool:
         """Whether the result of this key is in the checkpoint."""
