@@ -33,7 +33,7 @@ def client():
             n_workers=2,
             processes=True,
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
         distributed.Client(cluster) as client,
