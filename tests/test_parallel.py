@@ -148,7 +148,7 @@ def problems(draw):
 
 
 @given(problem=problems(), enough=st.sampled_from([1, 3, 1000]), large=st.sampled_from([1, 1, 10**9]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_tree_of_workers_is_that_of_the_recursion(problem, enough, large):
     data, name, known, order, tests, s = problem
     test, bounds, seed = CITest.of(name, bootstrap=True), known.bound(data.names), np.random.SeedSequence(5)
