@@ -356,8 +356,7 @@ def test_foreign_files_and_what_a_kill_left_are_let_be(full, folder, whole):
 # ---------------------------------------------------------------- budget
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("asked", [0, 1, 3, 6])
+@pytest.mark.parametrize(("asked", "n_jobs"), [(0, 1), (1, 2), (3, 1), (6, 2)])
 def test_what_the_budget_cut_is_not_kept(asked, n_jobs, folder, full, whole, monkeypatch):
     """The time is up when it was asked for so many times; the tree is cut, and so search and chains differ."""
     left, must_stop = iter(range(asked)), Learner.must_stop

@@ -86,7 +86,7 @@ def test_limits_of_the_cases_bind(alone):
     assert len({own["tree.variable"].tobytes() for own in alone.values()}) == len(CASES)
 
 
-@pytest.mark.parametrize(("large", "enough"), [(1, 1000), (1, 4), (10**9, 1), (300_000, 16)])
+@pytest.mark.parametrize(("large", "enough"), [(1, 1000), (1, 4), (10**9, 1)])
 @pytest.mark.parametrize("case", CASES)
 def test_threads_change_nothing(case, large, enough, alone, monkeypatch):
     monkeypatch.setattr(growing, "LARGE", large)
@@ -94,9 +94,9 @@ def test_threads_change_nothing(case, large, enough, alone, monkeypatch):
     same(learnt(case, n_jobs=3 if enough == 4 else 2)[1], alone[case])
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["plain", "knowledge", "max_tests", "oracle", "uint16"])
 def test_processes_change_nothing(case, alone, monkeypatch):
-    monkeypatch.setattr(growing, "LARGE", 1 if case != "max_order" else 10**9)
+    monkeypatch.setattr(growing, "LARGE", 1 if case != "knowledge" else 10**9)
     monkeypatch.setattr(growing, "ENOUGH", 4)
     with joblib.parallel_config(backend="loky"):
         same(learnt(case, n_jobs=2)[1], alone[case])
@@ -148,7 +148,7 @@ def problems(draw):
 
 
 @given(problem=problems(), enough=st.sampled_from([1, 3, 1000]), large=st.sampled_from([1, 1, 10**9]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_the_tree_of_workers_is_that_of_the_recursion(problem, enough, large):
     data, name, known, order, tests, s = problem
     test, bounds, seed = CITest.of(name, bootstrap=True), known.bound(data.names), np.random.SeedSequence(5)

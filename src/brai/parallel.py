@@ -5,6 +5,9 @@ default they run in threads: compiled code holds no lock, and data are not copie
 something else; under ``backend="dask"`` tasks go to the workers of a dask.distributed cluster, whatever ``n_jobs``
 says. What all tasks need (``shared``) goes to each worker once.
 
+A worker that is lost loses nothing. A scheduler that is lost is a ClusterError: at once if tasks are under way,
+else after dask's ``distributed.comm.timeouts.connect`` (30 s; a machine that falls silent: ``...timeouts.tcp``).
+
 With a checkpoint, results are kept on disk as they come, and a task whose result is there is not run again.
 """
 
