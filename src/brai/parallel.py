@@ -46,7 +46,7 @@ class Workers:
         client = _cluster()
         if client is None:
             return int(joblib.effective_n_jobs(self.n_jobs))
-        with suppress(OSError):  # the scheduler is lost: the next task will tell
+        with suppress(Exception):  # the scheduler is lost: the next task will tell
             return max(2, int(sum(client.ncores().values())))  # lost workers may come back
         return 2
 
