@@ -35,7 +35,7 @@ from brai.scores import FamilyScores
 from brai.tree import GGT, BootstrapNode, Grower, Leaf, Node, Progress, grow, shares
 
 ENOUGH = 16  # nodes or sub-trees to share out
-LARGE = 300_000  # tests of a node, at most, from which on they are shared out
+LARGE = 500_000  # tests of a node, at most, from which on they are shared out
 PARTS = 8  # in so many parts
 
 
@@ -259,6 +259,7 @@ def grow_with(
             done = sum(part.group is None for part in result.parts) / len(result.parts)
             note(call, result, call.share * done)
             calls += _calls(call, result, s)
+    calls.sort(key=lambda call: -call.group.weight())  # the longest first, or they would be waited for
     advance = iter(calls).__next__
     keys = [call.key("tree") for call in calls]
     for call, result in zip(

@@ -113,7 +113,7 @@ def refine_part(
                 open_edges += 1
         if open_edges == 0:
             continue
-        m = potential_parents(start, nodes, y, association, candidates)
+        m = potential_parents(start, nodes, y, association, candidates) if n > 0 else 0
         n_targets = open_edges
         changed = 0 if m >= n else -1
         for j in range(n):
