@@ -15,6 +15,7 @@ from brai.kernels.slicing import slice_columns, take_columns
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
 FEW_STATES = 16  # a variable of more is not kept as bits
+_APART = 32  # numbers of room after what is written all the time, or threads would slow each other down
 _STRATA, _PAIRS = 64, 256  # configurations of a condition set, and cells with one more variable, kept as bits
 _KEPT = 2048  # counts below this have their BDeu value kept
 
@@ -93,16 +94,16 @@ def workspace(data: Dataset, depth: int) -> Work:
         Slices(
             np.zeros((depth, _STRATA, _words(rows)), np.uint64),
             np.zeros((depth, _STRATA), np.int64),
-            np.zeros(depth, np.int64),
-            np.ones(depth, np.int64),
+            np.zeros(depth + _APART, np.int64),
+            np.ones(depth + _APART, np.int64),
             np.zeros((_PAIRS, _words(rows)), np.uint64),
             np.zeros(_PAIRS, np.int64),
             np.zeros(_STRATA + 1, np.int64),
             np.zeros(_STRATA, np.int64),
-            np.zeros(2, np.int64),
+            np.zeros(2 + _APART, np.int64),
         ),
-        np.zeros(4, np.int64),
-        np.zeros(4, np.int64),
+        np.zeros(4 + _APART, np.int64),
+        np.zeros(4 + _APART, np.int64),
     )
 
 

@@ -31,6 +31,7 @@ from brai.data import Dataset
 from brai.graphs import Family
 from brai.independence import CITest, Oracle
 from brai.kernels.counts import Cells, Sample
+from brai.kernels.grouping import cut_out, listed_parents, loads
 from brai.kernels.orienting import colliders, direct, extension, orient, split
 from brai.kernels.refining import UNKNOWN, UNSOUGHT, mark_variables, refine, refine_part
 from brai.kernels.slicing import associations
@@ -52,8 +53,7 @@ class Group:
 
     def weight(self) -> int:
         """How much work it is: squares of the numbers of potential parents."""
-        parents = self.adj.sum(axis=0, dtype=np.int64, where=self.endo.astype(bool))
-        return int((parents * parents).sum())
+        return int(loads(self.endo, self.adj)[1])
 
     @classmethod
     def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
@@ -161,7 +161,7 @@ class Learner:
 
         Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
         """
-        most = int(group.adj.sum(axis=0, dtype=np.int64, where=group.endo.astype(bool)).max())
+        most = int(loads(group.endo, group.adj)[0])
         return most - 1 + self._has_unknown(group) < n
 
     def _has_unknown(self, group: Group) -> bool:
@@ -179,7 +179,7 @@ class Learner:
         """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
         unknown = 0 if self._free else int((sep == UNKNOWN).sum())
-        self._make_room(n, group.pool_end + (n + 1) * (int(np.count_nonzero(adj)) + unknown))
+        self._make_room(n, group.pool_end + (n + 1) * (int(loads(group.endo, adj)[2]) + unknown))
         rule, tally = self._rules[bootstrap], self.tally.ci_tests
         common = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
         tests, pool_end, cut = refine(
@@ -274,25 +274,22 @@ class Learner:
     def split_autonomous(self, group: Group) -> list[Group]:
         """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
         label, k = split(group.endo, group.adj)
-        return [self._part(group, label == i) for i in (*range(1, k + 1), 0)]
+        return [self._part(group, label, i) for i in (*range(1, k + 1), 0)]
 
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
         """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
         dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
-        at, parents = np.nonzero(dag.T)  # by node, then by parent
-        first = np.searchsorted(at, np.arange(len(dag) + 1)).tolist()
-        nodes, listed = group.nodes.tolist(), group.nodes[parents].tolist()
+        parents, starts = listed_parents(dag, group.nodes)
+        nodes, listed, first = group.nodes.tolist(), parents.tolist(), starts.tolist()
         members = np.flatnonzero(group.endo).tolist()
         own = tuple((nodes[i], tuple(listed[first[i] : first[i + 1]])) for i in members)
         return own, bool(repaired)
 
-    def _part(self, group: Group, member: NDArray[np.bool_]) -> Group:
-        if member.all():
+    def _part(self, group: Group, label: NDArray[np.int64], i: int) -> Group:
+        if (label == i).all():
             return group
-        kept = np.flatnonzero(member | group.adj[:, member].any(axis=1))
-        square = np.ix_(kept, kept)
-        endo = member[kept].astype(np.uint8)
-        return Group(group.nodes[kept], endo, group.adj[square], group.sep[square], group.pool_end, group.cut)
+        nodes, endo, adj, sep = cut_out(group.nodes, group.adj, group.sep, label, i)
+        return Group(nodes, endo, adj, sep, group.pool_end, group.cut)
 
     def _make_room(self, n: int, pool_size: int) -> None:
         if n + 3 > len(self._work.labels):

@@ -4,6 +4,7 @@
 - `slicing`, `scoring`: CI tests and family scores on bit slices
 - `refining`: the CI tests of IncreaseResolution
 - `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
+- `grouping`: parts of groups
 - `predicting`: predictive probabilities of families
 - `climbing`: hill climbing and tabu search over DAGs
 - `listing`, `ordering`: scored parent sets; local search over orders
