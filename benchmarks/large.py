@@ -85,7 +85,8 @@ def plot(points: list[dict], file: Path) -> None:
         ax.minorticks_off()
         ax.grid(alpha=0.3)
         ax.legend()
-    right.set_yticks([0.3, 0.5, 1, 2], ["0.3", "0.5", "1", "2"])
+    left.set_yticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+    right.set_yticks([0.3, 0.5, 1, 2, 3], ["0.3", "0.5", "1", "2", "3"])
     figure.savefig(file, dpi=130)
 
 

@@ -198,8 +198,7 @@ def sliced_statistic(
     slices, margins = work.slices, work.margins
     first, r, r_y, k = sample.first[x], sample.arities[x], sample.arities[y], slices.n[n]
     row, size = value_row(cells, z_size * r_y * r), z_size * r_y * r
-    plain = not cells.bdeu and rule.df != CELLS  # then no cell needs to be looked at for its own sake
-    may_stop = collider >= 0 and plain
+    may_stop = collider >= 0 and not cells.bdeu and rule.df != CELLS
     df, occupied, value = 0, 0, np.int64(0)
     full = int(min((r - 1) * (r_y - 1) * z_size, 2.0**40)) if rule.df == FULL else 0
     slack = CERTAIN * cells.scale
@@ -210,42 +209,31 @@ def sliced_statistic(
         highest = limit(cells, rule, collider, full if rule.df == FULL else slices.kept[1] * (r - 1)) + slack
     for s in range(k):
         seen = slices.seen[s]
-        if seen < 2 and plain:  # y is constant here
+        if seen < 2 and not cells.bdeu and rule.df != CELLS:  # y is constant here
             continue
-        at, here = s * r, 0
-        if plain:  # a wrong guess of the machine costs more than to count an empty cell
-            for b in range(s * r_y, s * r_y + r_y):
-                left = slices.counts[b]
-                if left > 0:
-                    for a in range(r - 1):
-                        count = in_common(slices.pairs[b], sample.bits[first + a])
-                        value += cells.values[0, count]
-                        margins[at + a] += count
-                        left -= count
-                    value += cells.values[0, left]
-                    margins[at + r - 1] += left
-            for a in range(at, at + r):
-                value -= cells.values[0, margins[a]]
-                here += margins[a] > 0
-                margins[a] = 0
-        else:
-            for b in range(s * r_y, s * r_y + r_y):
-                left = slices.counts[b]
-                for a in range(r):
-                    if left == 0:
-                        break
-                    count = in_common(slices.pairs[b], sample.bits[first + a])
-                    if count > 0:
-                        value += cell_value(cells, row, count, size)
-                        occupied += 1
-                        margins[at + a] += count
-                        left -= count
-            for a in range(at, at + r):
-                if margins[a] > 0:
-                    here += 1
-                    if not cells.bdeu:
-                        value -= cell_value(cells, row, margins[a], size)
-                        margins[a] = 0
+        at = s * r
+        for b in range(s * r_y, s * r_y + r_y):
+            left = slices.counts[b]
+            for a in range(r - 1):
+                if left == 0:
+                    break
+                count = in_common(slices.pairs[b], sample.bits[first + a])
+                if count > 0:
+                    value += cell_value(cells, row, count, size)
+                    occupied += 1
+                    margins[at + a] += count
+                    left -= count
+            if left > 0:
+                value += cell_value(cells, row, left, size)
+                occupied += 1
+                margins[at + r - 1] += left
+        here = 0
+        for a in range(at, at + r):
+            if margins[a] > 0:
+                here += 1
+                if not cells.bdeu:
+                    value -= cell_value(cells, row, margins[a], size)
+                    margins[a] = 0
         df += (here - 1) * (seen - 1)
         occupied -= here + seen - 1
         if not cells.bdeu:
