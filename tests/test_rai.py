@@ -59,7 +59,7 @@ def test_exit_condition_counts_potential_parents():
 def test_groups_keep_only_the_parents_they_need(rng):
     learner = Learner(random_data(rng, 7, 300), CITest())
     group = Group.complete(7)
-    refined = learner.increase_resolution(group, 0, learner.sample, bootstrap=False)
+    refined = learner.increase_resolution(group, 0, learner.sample)
     parts = learner.split_autonomous(refined)
     members = [set(p.nodes[p.endo == 1].tolist()) for p in parts]
     assert sorted(v for m in members for v in m) == list(range(7))

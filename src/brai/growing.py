@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from brai.independence import CITest, Oracle
 from brai.kernels.counts import Sample
 from brai.kernels.refining import EARLIER, LATER, OUTER
 from brai.knowledge import Bounds
-from brai.parallel import Benches, Workers
+from brai.parallel import Benches, Workers, on_all_clocks, on_this_clock
 from brai.rai import NO_LIMIT, Edges, Group, Learner, Removed, Tally
 from brai.scores import FamilyScores
 from brai.tree import GGT, BootstrapNode, Grower, Leaf, Node, Progress, grow, shares
@@ -51,7 +50,7 @@ class Problem:
     s: int
     seed: np.random.SeedSequence
     max_order: int | None
-    deadline: float  # of time.time: other machines have other clocks of their own
+    deadline: float  # of time.time
     association: NDArray[np.int64]
     key: str
 
@@ -108,12 +107,11 @@ class Bench:
     """The place of a worker: a learner of its own, and the sample that it used last."""
 
     def __init__(self, problem: Problem):
-        deadline = math.inf if problem.deadline == math.inf else time.monotonic() + problem.deadline - time.time()
         self.learner = Learner(
             problem.data,
             problem.ci_test,
             max_order=problem.max_order,
-            deadline=deadline,
+            deadline=on_this_clock(problem.deadline),
             bounds=problem.bounds,
             association=problem.association,
         )
@@ -153,8 +151,7 @@ def one_node(problem: Problem, call: Call) -> Made:
     with _bench(problem) as bench:
         sample, learner = bench.sample(call), bench.learner
         learner.load(call.pool)
-        bootstrap = bool(call.path)
-        refined = learner.increase_resolution(call.group, call.n, sample, bootstrap=bootstrap, limit=call.limit)
+        refined = learner.increase_resolution(call.group, call.n, sample, call.limit)
         return _made(bench.grower, call, refined, np.zeros(0, np.int64))
 
 
@@ -229,7 +226,6 @@ def grow_with(
     first = grower.done(root, 0)
     if first is not None or (workers.n == 1 and workers.checkpoint is None):
         return grow(learner, scores, s, seed, progress)
-    deadline = math.inf if learner.deadline == math.inf else time.time() + learner.deadline - time.monotonic()
     problem = Problem(
         learner.data,
         learner.ci_test,
@@ -239,7 +235,7 @@ def grow_with(
         s,
         seed,
         None if learner.max_order == NO_LIMIT else learner.max_order,
-        deadline,
+        on_all_clocks(learner.deadline),
         learner.association,
         secrets.token_hex(8),
     )
@@ -276,7 +272,7 @@ def grow_with(
     ):
         note(call, Made.of(result), 0.0)
     _benches.clear()
-    return GGT(_assembled(made, (), 0), learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
+    return GGT(_assembled(made, s), learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
 
 
 def _calls(call: Call, made: Made, s: int) -> list[Call]:
@@ -290,18 +286,15 @@ def _calls(call: Call, made: Made, s: int) -> list[Call]:
     ]
 
 
-def _assembled(made: dict[tuple[int, ...], Made], path: tuple[int, ...], n: int) -> Node:
+def _assembled(made: dict[tuple[int, ...], Made], s: int, path: tuple[int, ...] = ()) -> Node:
     own = made[path]
     if own.node is not None:
         return own.node
-    samples = {
-        t for known in made if len(known) == len(path) + 2 and known[: len(path)] == path for t in [known[-2]]
-    }
     groups: tuple[tuple[Node, ...], ...] = tuple(
-        part.leaves or tuple(_assembled(made, (*path, t, i), n + 1) for t in sorted(samples))
+        part.leaves or tuple(_assembled(made, s, (*path, t, i)) for t in range(s))
         for i, part in enumerate(own.parts)
     )
-    return BootstrapNode(n, groups)
+    return BootstrapNode(len(path) // 2, groups)
 
 
 def _nodes(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
@@ -333,7 +326,7 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
     """Large nodes, the tests of all of them shared out step by step."""
     edges = [Edges(call.group.adj.copy(), call.group.adj.copy(), call.group.sep.copy()) for call in calls]
     pools = [call.pool for call in calls]
-    tests = [np.zeros(call.n + 3, np.int64) for call in calls]
+    tallies = [Tally(np.zeros(call.n + 3, np.int64)) for call in calls]
     for which in (OUTER, LATER, EARLIER):
         if which == LATER:
             edges = [own._replace(start=own.adj.copy()) for own in edges]
@@ -348,7 +341,7 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
             edges[i].adj[x, y] = edges[i].adj[y, x] = 0
             edges[i].sep[x, y] = edges[i].sep[y, x] = at + len(pools[i])
             pools[i] = np.concatenate([pools[i], removed.pool])
-            tests[i][calls[i].n] += removed.tests
+            tallies[i].ci_tests[calls[i].n] += removed.tests
     heads = [np.zeros(own.adj.shape, np.uint8) for own in edges]
     parts = [(i, ends) for i, call in enumerate(calls) for ends in _ranges(call, edges[i], None)]
     asked = [(calls[i], edges[i], pools[i], *ends) for i, ends in parts]
@@ -356,7 +349,8 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
         parts, workers.run(some_heads, asked, shared=(problem,)), strict=True
     ):
         heads[i][:, begin:end] = head
-        tests[i] = _added(tests[i], tally)
+        tallies[i].add(tally)
+    tests = [own.ci_tests for own in tallies]
     rest = list(zip(calls, edges, pools, heads, tests, strict=True))
     keys = [call.key("node") for call in calls]
     return workers.run(the_rest, rest, shared=(problem,), keys=keys, kept=_in_time)
@@ -378,10 +372,3 @@ def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]
     steps = np.searchsorted(np.cumsum(work), np.linspace(0, work.sum(), PARTS + 1)[1:-1])
     ends = sorted({0, *map(int, steps), len(work)})
     return list(pairwise(ends))
-
-
-def _added(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
-    out = np.zeros(max(len(a), len(b)), np.int64)
-    out[: len(a)] += a
-    out[: len(b)] += b
-    return out

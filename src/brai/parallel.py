@@ -13,6 +13,7 @@ With a checkpoint, results are kept on disk as they come, and a task whose resul
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -95,6 +96,16 @@ class Workers:
 
 
 ALONE = Workers()
+
+
+def on_all_clocks(deadline: float) -> float:
+    """A deadline of `time.monotonic` as one of `time.time`: other machines have other clocks of their own."""
+    return deadline + time.time() - time.monotonic()
+
+
+def on_this_clock(deadline: float) -> float:
+    """The way back."""
+    return deadline + time.monotonic() - time.time()
 
 
 def here(n_jobs: int | None) -> int:

@@ -21,7 +21,7 @@ from brai.adjacency import topological_order
 from brai.families import FamilyTable
 from brai.graphs import Draw, Family
 from brai.kernels.climbing import TIE
-from brai.parallel import ALONE, Workers
+from brai.parallel import ALONE, Workers, on_all_clocks
 from brai.sampling import best_route, sample_routes
 from brai.scores import FamilyScores
 from brai.search import ENOUGH, hill_climb, search_by_order
@@ -77,15 +77,18 @@ def polish(
         workers=workers,
     )
     trace.append(("orders", found.log_score))
-    end = math.inf if deadline == math.inf else time.time() + deadline - time.monotonic()
-    limits = (scores, table.allowed, table.required, table.max_parents, end, seed)
-    tasks = [(one.families, one.log_score) for one in found.ends[:CLIMBED]]
-    keys = [f"tabu-{i}" for i in range(len(tasks))]
-    of, in_time = [table.max_parents], lambda own: own is not None
-    climbed = workers.run(climbed_graph, tasks, shared=limits, keys=keys, of=of, kept=in_time)
-    best = max(
-        (Draw(*(own or task)) for own, task in zip(climbed, tasks, strict=True)), key=lambda own: own.log_score
-    )
+    limits = (scores, table.allowed, table.required, table.max_parents, on_all_clocks(deadline), seed)
+
+    def climb(graphs: Sequence[Draw], key: str) -> Draw:
+        """The best that tabu searches reach from these."""
+        tasks = [(one.families, one.log_score) for one in graphs]
+        keys = [f"{key}-{i}" for i in range(len(tasks))]
+        kept, of = (lambda own: own is not None), [table.max_parents]
+        ends = workers.run(climbed_graph, tasks, shared=limits, keys=keys, of=of, kept=kept)
+        found = (Draw(*(own or task)) for own, task in zip(ends, tasks, strict=True))
+        return max(found, key=lambda own: own.log_score)
+
+    best = climb(found.ends[:CLIMBED], "tabu")
     trace.append(("tabu", best.log_score))
     for turn in range(ROUNDS):
         if time.monotonic() > deadline:
@@ -105,15 +108,7 @@ def polish(
         )
         best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
         trace.append(("orders", best.log_score))
-        (once,) = workers.run(
-            climbed_graph,
-            [(best.families, best.log_score)],
-            shared=limits,
-            keys=[f"tabu-again-{turn}"],
-            of=of,
-            kept=in_time,
-        )
-        best = best if once is None else Draw(*once)
+        best = climb([best], f"tabu-again-{turn}")
         trace.append(("tabu", best.log_score))
         if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
             break

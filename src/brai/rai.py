@@ -20,7 +20,7 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,15 @@ from brai.counting import bootstrap_sample, full_sample, workspace
 from brai.data import Dataset
 from brai.graphs import Family
 from brai.independence import CITest, Oracle
-from brai.kernels.counts import Cells, Sample
+from brai.kernels.counts import Cells, Rule, Sample, Work
 from brai.kernels.grouping import cut_out, listed_parents, loads
 from brai.kernels.orienting import colliders, direct, extension, orient, split
 from brai.kernels.refining import UNKNOWN, UNSOUGHT, mark_variables, refine, refine_part
 from brai.kernels.slicing import associations
 from brai.knowledge import Bounds
+
+Ints: TypeAlias = NDArray[np.int64]
+Bytes: TypeAlias = NDArray[np.uint8]
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -173,15 +176,12 @@ class Learner:
         self.tally.exhausted |= limit <= 0
         return n > self.max_order or limit <= 0 or self.tally.late
 
-    def increase_resolution(
-        self, group: Group, n: int, sample: Sample, *, bootstrap: bool, limit: int = NO_LIMIT
-    ) -> Group:
+    def increase_resolution(self, group: Group, n: int, sample: Sample, limit: int = NO_LIMIT) -> Group:
         """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
         unknown = 0 if self._free else int((sep == UNKNOWN).sum())
         self._make_room(n, group.pool_end + (n + 1) * (int(loads(group.endo, adj)[2]) + unknown))
-        rule, tally = self._rules[bootstrap], self.tally.ci_tests
-        common = (sample, self._cells, rule, self._work, group.nodes, group.endo, adj, sep)
+        common, tally = (*self._common(group, sample), adj, sep), self.tally.ci_tests
         tests, pool_end, cut = refine(
             *common, self._pool, group.pool_end, n, self.association, max(0, limit), self._codes
         )
@@ -197,14 +197,19 @@ class Learner:
             mark_variables(group.nodes, group.sep, self._pool, mark)
         return np.flatnonzero(mark)
 
+    def _common(self, group: Group, sample: Sample) -> tuple[Sample, Cells, Rule, Work, Ints, Bytes]:
+        """What all kernels take. On bootstrap samples, all but the data itself, critical values are raised."""
+        rule = self._rules[sample is not self.sample]
+        return sample, self._cells, rule, self._work, group.nodes, group.endo
+
     def pool_of(self, group: Group) -> NDArray[np.int32]:
         """The pool as far as the separating sets of a group lie in it."""
         return self._pool[: group.pool_end].copy()
 
-    def load(self, pool: NDArray[np.int32], more: int = 0) -> None:
-        """Go on with the pool of another learner, with room for ``more``."""
-        if len(pool) + more > len(self._pool):
-            self._pool = np.zeros(2 * (len(pool) + more), np.int32)
+    def load(self, pool: NDArray[np.int32]) -> None:
+        """Go on with the pool of another learner."""
+        if len(pool) > len(self._pool):
+            self._pool = np.zeros(2 * len(pool), np.int32)
         self._pool[: len(pool)] = pool
 
     def tests(
@@ -217,12 +222,7 @@ class Learner:
         self._make_room(n, most)
         pool, removed = np.zeros(most + 1, np.int32), np.zeros((most // (n + 1) + 1, 3), np.int32)
         tests, end, n_removed, _ = refine_part(
-            sample,
-            self._cells,
-            self._rules[sample is not self.sample],
-            self._work,
-            group.nodes,
-            group.endo,
+            *self._common(group, sample),
             edges.start,
             edges.adj,
             edges.sep,
@@ -246,12 +246,7 @@ class Learner:
         self._make_room(n, 0)
         head, tally = np.zeros(edges.adj.shape, np.uint8), np.zeros(len(self.tally.ci_tests), np.int64)
         colliders(
-            sample,
-            self._cells,
-            self._rules[sample is not self.sample],
-            self._work,
-            group.nodes,
-            group.endo,
+            *self._common(group, sample),
             edges.adj,
             edges.sep,
             pool,
@@ -312,7 +307,7 @@ def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tu
             learner.tally.repaired += repaired
             learner.tally.truncated += group.cut or not done
             return list(families)
-        refined = learner.increase_resolution(group, n, sample, bootstrap=bootstrap is not None, limit=left)
+        refined = learner.increase_resolution(group, n, sample, left)
         return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
 
     return tuple(sorted(recurse(learner.root(), 0)))

@@ -29,7 +29,7 @@ from brai.families import FamilyTable
 from brai.graphs import Draw, Family, families_of
 from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
 from brai.kernels.ordering import Sets, climb_order, iterate, new_order, settle, shuffle
-from brai.parallel import ALONE, Workers
+from brai.parallel import ALONE, Workers, on_all_clocks
 from brai.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
@@ -176,7 +176,7 @@ def search_by_order(
     announce(climb_order, np.dtype(np.int64))
     d = table.scores.data.n_variables
     random = np.random.Generator(np.random.PCG64(seed))
-    end = math.inf if deadline == math.inf else time.time() + deadline - time.monotonic()
+    end = on_all_clocks(deadline)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays(any_order=True)
     # ends of climbs, by score: what has the same score is nearly always the same class

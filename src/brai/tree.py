@@ -158,7 +158,7 @@ class Grower:
     ) -> Node:
         """The node of a group that is not resolved, and all below it. It may take ``limit`` tests."""
         learner, before = self.learner, self.learner.tally.total
-        refined = learner.increase_resolution(group, n, sample, bootstrap=bool(path), limit=limit)  # line 6
+        refined = learner.increase_resolution(group, n, sample, limit)  # line 6
         parts = learner.split_autonomous(refined)  # line 7
         children = [self.done(part, n + 1) for part in parts]  # line 2 of the calls of lines 12 and 14
         left = limit if limit == NO_LIMIT else limit - (learner.tally.total - before)
@@ -183,11 +183,11 @@ class Grower:
                         grown[i].append(below)
         return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
 
-    def progressed(self, share: float, tests: int | None = None) -> None:
+    def progressed(self, share: float) -> None:
         """So much more of the tree is done."""
         self._finished += share
         if self._progress is not None:
-            self._progress(min(self._finished, 1.0), self.learner.tally.total if tests is None else tests)
+            self._progress(min(self._finished, 1.0), self.learner.tally.total)
 
 
 def shares(groups: Sequence[Group | None], left: int, s: int) -> list[int]:
