@@ -4,8 +4,8 @@
     python benchmarks/large.py --networks link.bif.gz munin.bif.gz --rows 500 [--default] [--processes]
 
 With --default it is `BRAI()`, search and all; with --processes workers are processes. Each point is a process of
-its own, so that its highest memory is its own. 5000 variables take about 10 minutes. A variable of a random network
-has 2 to 4 states and, on average, 1.5 parents (at most 3) among the 100 before it.
+its own, so that its highest memory is its own. 5000 variables take about 10 minutes. A variable of a random
+network has 2 to 4 states and, on average, 1.5 parents (at most 3) among the 100 before it.
 """
 
 from __future__ import annotations
