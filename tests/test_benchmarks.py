@@ -144,13 +144,13 @@ def test_work_of_a_test_counted_by_hand():
     x, y, z = [0, 0, 1, 2, 0, 0], [0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1]
     data = Dataset.from_codes(np.array([y, x, z]).T, arities=[2, 3, 2], names=["y", "x", "z"])
     work = mean_work(Learner(data, CITest("g2")), 3, [(1, 0, (2,))])
-    # cells (z, y) hold states of x: 00 {0, 1}, 01 {2}, 10 {0}, 11 {0}; the last state is never compared
-    assert work.strings == 2 + 2 + 1 + 1
-    assert work.words == work.strings  # 6 rows are one word
-    assert work.lookups == 5 + 4  # cells (x, y, z) and (x, z)
+    # each of two z has two cells: 6 of 8 lanes, split by two of three states; 6 rows take 8 words
+    assert work.words == 8 * 2 * 8
+    assert work.filled == 6 / 8
+    assert work.lookups == 8 * 3
     assert (work.sliced, work.visits) == (1, 0)
-    assert work.shared_words == 2 + 4  # z of one cell, y of two
-    assert work.shared_lookups == 4 + 2
+    assert work.shared_words == (2 + 2 + 6) * 8  # z of one cell, one state of y in each, six lanes
+    assert work.shared_lookups == 4 + 2 + 2  # cells and z, each z once more
 
 
 # --- runs that are kept -------------------------------------------------------------------------------------

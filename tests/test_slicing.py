@@ -109,7 +109,7 @@ def test_decisions_do_come_early(rng):
 
 
 def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):
-    data = mixed_data(rng, 200, [3, 2, 4, 3, 20])
+    data = mixed_data(rng, 200, [3, 2, 4, 3, FEW_STATES + 1])
     sample, cells = full_sample(data), log_cells(200)
     rule, work = Rule(np.zeros((2, 8)), STRATA, np.zeros((0, 0), np.uint8)), workspace(data, 5)
     slicing.begin(sample, work)
@@ -126,7 +126,7 @@ def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):
 def test_variables_of_many_states_have_no_bits(rng):
     data = mixed_data(rng, 100, [FEW_STATES, FEW_STATES + 1])
     assert full_sample(data).first.tolist() == [0, -1]
-    assert len(full_sample(data).bits) == FEW_STATES
+    assert len(full_sample(data).bits) == FEW_STATES + 1  # and one string of all rows
 
 
 def test_a_bootstrap_sample_of_few_variables_has_the_same_rows(rng):

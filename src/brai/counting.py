@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from brai.data import Dataset
 from brai.kernels.counts import Cells, Sample, Slices, Work, extend
+from brai.kernels.lanes import LANES
 from brai.kernels.slicing import slice_columns, take_columns
 
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
-FEW_STATES = 16  # a variable of more is not kept as bits
+FEW_STATES = 32  # a variable of more is not kept as bits
 _APART = 32  # numbers of room after what is written all the time, or threads would slow each other down
-_STRATA, _PAIRS = 64, 256  # configurations of a condition set, and cells with one more variable, kept as bits
+_STRATA, _BLOCKS = 64, 64  # configurations of a condition set, and blocks of them and their cells, kept as bits
 _KEPT = 2048  # counts below this have their BDeu value kept
 
 
@@ -49,13 +50,15 @@ def _sliced(
     """Where the bits of each variable begin, and the bits, for these rows."""
     states = np.where(data.arities <= FEW_STATES, data.arities, 0)
     first = np.where(states > 0, np.cumsum(states) - states, -1)
-    bits = np.zeros((max(1, int(states.sum())), _words(data.n_rows)), np.uint64)
+    bits = np.zeros((int(states.sum()) + 1, _words(data.n_rows)), np.uint64)
+    bits[-1] = ~np.uint64(0)
     slice_columns(data.codes, rows, used, first, bits)
     return first, bits
 
 
 def _words(rows: int) -> int:
-    return -(-rows // 64)
+    """Of 64 rows, in eights."""
+    return -(-rows // (64 * LANES)) * LANES
 
 
 def _scale(n_rows: int) -> float:
@@ -68,7 +71,7 @@ def log_cells(n_rows: int, penalty: float = 0.0) -> Cells:
     n = np.arange(n_rows + 1)
     scale = _scale(n_rows)
     values = np.rint(n * np.log(np.maximum(n, 1)) * scale).astype(np.int64)
-    return Cells(values[None, :], np.zeros(1), 1.0, scale, False, penalty)
+    return Cells(np.stack([values, -values]), np.zeros(1), 1.0, scale, False, penalty)
 
 
 def bdeu_cells(n_rows: int, ess: float) -> Cells:
@@ -92,15 +95,21 @@ def workspace(data: Dataset, depth: int) -> Work:
         np.zeros(2 * rows + 64 + r, np.int32),
         np.zeros((depth, rows), np.int32),
         Slices(
-            np.zeros((depth, _STRATA, _words(rows)), np.uint64),
-            np.zeros((depth, _STRATA), np.int64),
-            np.zeros(depth + _APART, np.int64),
-            np.ones(depth + _APART, np.int64),
-            np.zeros((_PAIRS, _words(rows)), np.uint64),
-            np.zeros(_PAIRS, np.int64),
-            np.zeros(_STRATA + 1, np.int64),
-            np.zeros(_STRATA, np.int64),
-            np.zeros(2 + _APART, np.int64),
+            strata=np.zeros((depth, _STRATA + 1, _words(rows)), np.uint64),
+            sizes=np.zeros((depth, _STRATA), np.int64),
+            n=np.zeros(depth + _APART, np.int64),
+            n_labels=np.ones(depth + _APART, np.int64),
+            blocks=np.zeros((_BLOCKS, _words(rows), LANES), np.uint64),
+            source=np.zeros((_BLOCKS, LANES), np.int64),
+            other=np.zeros((_BLOCKS, LANES), np.int64),
+            held=np.zeros((_BLOCKS, LANES), np.int64),
+            place=np.zeros((_BLOCKS, LANES), np.int64),
+            weight=np.zeros((_BLOCKS, LANES), np.int64),
+            rest=np.zeros(_BLOCKS + 1, np.int64),
+            whole=np.zeros(_BLOCKS, np.int64),
+            counts=np.zeros(FEW_STATES, np.int64),
+            split=np.zeros((FEW_STATES, LANES), np.int64),
+            kept=np.zeros(3 + _APART, np.int64),
         ),
         np.zeros(4 + _APART, np.int64),
         np.zeros(4 + _APART, np.int64),

@@ -161,10 +161,10 @@ def _sliced(N: int, arities: np.ndarray[Any, Any]) -> float:
 
 def _scratch(N: int, most: int) -> float:
     """Bytes of `brai.counting.workspace`, of which many are never touched, and of cell values."""
-    from brai.counting import _KEPT, _PAIRS, _SLOTS, _STRATA
+    from brai.counting import _BLOCKS, _KEPT, _SLOTS, _STRATA
 
     tables = 12 * (2 * N + 64 + most) * most
-    labels = LEVELS * N * 4 + (LEVELS * _STRATA + _PAIRS) * N / 8
+    labels = LEVELS * N * 4 + (LEVELS * _STRATA + 8 * _BLOCKS) * N / 8
     return tables + labels + 8 * N + 8 * _SLOTS * min(N + 1, _KEPT) / 2
 
 

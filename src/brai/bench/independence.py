@@ -116,7 +116,6 @@ def roofline(settings: Settings) -> Iterator[Measurement]:
             for peer, value, target in (
                 ("model", work.alone(rates), _MOST),
                 ("model, shared counting, call", work.alone(rates) + rest, None),
-                ("the same, count by count", work.decided(rates) + rest, None),
             ):
                 yield Measurement("roofline", f"{name}, to the end", "ns", full, peer, value, target)
             yield Measurement("roofline", f"{name}, stopped early", "ns", early, "to the end", full)

@@ -1,8 +1,9 @@
-"""What a CI test must do, counted without our kernels: strings of bits, look-ups of values, visits of rows.
+"""What a CI test must do, counted without our kernels: words of bits, look-ups of values, visits of rows.
 
-A test of x and y given Z on bit slices compares each occupied cell (z, y) with the states of x, all but the last,
-and stops where the cell is used up; it looks up one value for each occupied cell (x, y, z) and (x, z). On rows it
-visits each row once. What y and Z need alone is counted once for all x; it is kept apart as "shared".
+A test of x and y given Z on bit slices splits each z in which y varies, and each of its cells (z, y), by the
+states of x, all but the last, and looks up a value for each part. Strings lie in blocks of eight, a z with its
+cells in one block where it fits; lanes and words that stay empty are worked on too. On rows it visits each row
+once. What y and Z need alone is counted once for all x; it is kept apart as "shared".
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from brai.bench.peers import Triple
 from brai.bench.rates import Rates
-from brai.counting import _PAIRS, _STRATA
-from brai.kernels.slicing import SETUP, WORTH
+from brai.counting import _BLOCKS, _STRATA, _words
+from brai.kernels.lanes import LANES
+from brai.kernels.slicing import BESIDES, PER_ROW, SETUP, WORTH
 from brai.rai import Learner
 
 Ints = NDArray[np.int64]
@@ -28,7 +30,7 @@ class Work:
     """Means over tests."""
 
     words: float  # of 64 rows, compared with states of x
-    strings: float  # that these words are of
+    filled: float  # share of them in lanes that are not empty
     lookups: float  # of cells (x, y, z) and (x, z)
     visits: float  # of rows, by tests that do not use slices
     sliced: float  # share of tests that use slices
@@ -38,7 +40,7 @@ class Work:
 
     about: ClassVar[dict[str, str]] = {
         "words": "a test",
-        "strings": "a test",
+        "filled": "of 1",
         "lookups": "a test",
         "visits": "a test",
         "sliced": "of 1",
@@ -47,10 +49,6 @@ class Work:
     def alone(self, rates: Rates) -> float:
         """Nanoseconds of what a test does for itself, at these rates, and nothing else."""
         return self.words / rates.words + self.lookups / rates.lookups + self.visits / rates.visits
-
-    def decided(self, rates: Rates) -> float:
-        """The same with strings one after the other, each deciding what is next."""
-        return self.strings / rates.strings + self.visits / rates.visits
 
     def shared(self, rates: Rates) -> float:
         """Nanoseconds of its part of what tests share."""
@@ -66,16 +64,14 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
     data = learner.data
     parts: dict[tuple[int, tuple[int, ...]], _Part] = {}
     total = np.zeros(8)
-    codes, n, words = data.codes.astype(np.int64), data.n_rows, -(-data.n_rows // 64)
+    codes, n, words = data.codes.astype(np.int64), data.n_rows, _words(data.n_rows)
     for x, y, given in triples:
         if (y, given) not in parts:
             parts[y, given] = _Part.of(codes, data.arities, y, given)
         part, r = parts[y, given], int(data.arities[x])
-        table = np.bincount(part.zy * r + codes[x], minlength=(int(part.zy.max()) + 1) * r).reshape(-1, r)
-        lookups = np.count_nonzero(table) + np.count_nonzero(np.bincount(part.z * r + codes[x]))
-        sliced = part.strings > 0 and part.cells * (r - 1) * ((n >> 6) + SETUP) <= _limit(n)
-        strings = _strings(table, r - 1)
-        own = (strings * words, strings, lookups, 0, 1) if sliced else (0, 0, lookups, n, 0)
+        fits = part.blocks >= 0 and part.blocks * (r - 1) * ((n >> 6) + BESIDES) <= PER_ROW * n + 128
+        lanes = part.blocks * LANES
+        own = (lanes * (r - 1) * words, part.lanes / max(1, lanes), lanes * r, 0, 1) if fits else (0, 1, 0, n, 0)
         sharing = k - 1 - y - sum(v > y for v in given)
         common = np.array([part.strings * words, part.lookups, 0 if part.strings else 2 * n]) / sharing
         total += (*own, *common)
@@ -85,10 +81,9 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
 class _Part(NamedTuple):
     """What all tests of one y and one Z share."""
 
-    z: Ints  # label of the configuration, by row
-    zy: Ints
-    cells: int  # (z, y) that occur
-    strings: int  # compared to find them; 0 if they are too many for slices
+    lanes: int  # z in which y varies, and their cells
+    blocks: int  # of eight of them; -1 if they are too many
+    strings: int  # compared or written to find them; 0 if they are too many
     lookups: int
 
     @classmethod
@@ -97,14 +92,23 @@ class _Part(NamedTuple):
         z, last = _labels(codes, arities, given), int(arities[given[-1]]) if given else 0
         k, steps = int(z.max()) + 1, (int(before.max()) + 1) * last
         table = np.bincount(z * r + codes[y], minlength=k * r).reshape(k, r)
-        fits = k <= _STRATA and k * r <= _PAIRS and steps * ((n >> 6) + SETUP) <= _limit(n)
-        cells = int(np.count_nonzero(table))
-        return cls(z, z * r + codes[y], cells, _strings(table, r) + steps if fits else 0, cells + k)
+        taken = [1 + int(seen) for seen in np.count_nonzero(table, axis=1) if seen > 1]
+        blocks = _blocks(taken)
+        fits = k <= _STRATA and blocks <= _BLOCKS and steps * ((n >> 6) + SETUP) <= WORTH * n + 512
+        strings = steps + k * (r - 1) + sum(taken)
+        return cls(sum(taken), blocks, strings, k + sum(taken)) if fits else cls(sum(taken), -1, 0, k + sum(taken))
 
 
-def _limit(n: int) -> int:
-    """Words beyond which visiting the rows is cheaper, as `brai.kernels.slicing` has it."""
-    return WORTH * n + 512
+def _blocks(taken: Sequence[int]) -> int:
+    """Blocks for groups of so many lanes, one after the other; a new one where a group does not fit."""
+    blocks, lane = 0, LANES
+    for n in taken:
+        if lane + n > LANES:
+            more = -(-n // LANES)
+            blocks, lane = blocks + more, n - (more - 1) * LANES
+        else:
+            lane += n
+    return blocks
 
 
 def _labels(codes: Ints, arities: Ints, given: Sequence[int]) -> Ints:
@@ -113,9 +117,3 @@ def _labels(codes: Ints, arities: Ints, given: Sequence[int]) -> Ints:
     for v in given:
         z = z * int(arities[v]) + codes[v]
     return np.unique(z, return_inverse=True)[1].reshape(-1)
-
-
-def _strings(table: Ints, most: int) -> int:
-    """Strings compared: for each occupied cell, the states up to the last that occurs, at most ``most``."""
-    last = table.shape[1] - np.argmax(table[:, ::-1] > 0, axis=1)
-    return int(np.minimum(last, most)[table.any(axis=1)].sum())

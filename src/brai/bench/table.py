@@ -8,7 +8,7 @@ from brai.bench.history import Change
 from brai.bench.measure import Measurement
 
 _HEAD = ("", "brai", "peer", "theirs", "ratio", "target", "")
-_WORK = ("words", "strings", "lookups", "visits", "sliced")  # of the case roofline: one row for each order
+_WORK = ("words", "filled", "lookups", "visits", "sliced")  # of the case roofline: one row for each order
 
 
 def number(value: float | None) -> str:
@@ -68,8 +68,8 @@ def _work(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
     found: dict[str, dict[str, str]] = {}
     for one in measurements:
         name, _, field = one.name.rpartition(", ")
-        found.setdefault(name, {})[field] = f"{one.value:.1f}" if field != "sliced" else f"{one.value:.0%}"
-    head = ("a test", "words of 64 rows", "strings", "look-ups", "rows visited", "on slices")
+        found.setdefault(name, {})[field] = f"{one.value:.0%}" if one.unit == "of 1" else f"{one.value:.1f}"
+    head = ("a test", "words of 64 rows", "of full lanes", "look-ups", "rows visited", "on slices")
     return [head, *((name, *(own[field] for field in _WORK)) for name, own in found.items())]
 
 

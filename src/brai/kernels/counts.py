@@ -43,11 +43,11 @@ class Sample(NamedTuple):
     arities: Array  # (d,) int64
     n_rows: int  # N, the sum of the weights
     first: Array  # (d,) int64: where the bits of a variable begin, -1 if it has too many states
-    bits: Array  # (states of all these variables, words) uint64
+    bits: Array  # (states of all these variables + 1, words) uint64; the last string is of all rows
 
 
 class Cells(NamedTuple):
-    """Cell values: one row for each number of cells (BDeu), one row in all (n log n)."""
+    """Cell values: one row for each number of cells (BDeu); or n log n in one row, and its negative in another."""
 
     values: Array  # (slots, counts) int64
     keys: Array  # (slots,) float64: number of cells a row is for
@@ -68,15 +68,21 @@ class Rule(NamedTuple):
 class Slices(NamedTuple):
     """Scratch memory for bits; level j is that of the first j variables of a condition set."""
 
-    strata: Array  # (depth, configurations, words) uint64: rows of each configuration that occurs
+    strata: Array  # (depth, configurations + 1, words) uint64: rows of each configuration that occurs
     sizes: Array  # (depth, configurations) int64: their number
     n: Array  # (depth,) int64: configurations that occur, 0 if they are too many
     n_labels: Array  # (depth,) int64: labels of Work.labels
-    pairs: Array  # (cells, words) uint64: rows of each (configuration, state of y)
-    counts: Array  # (cells,) int64: their number
-    rest: Array  # (configurations + 1,) int64: F(Z) - F(YZ) of this configuration and all after it
-    seen: Array  # (configurations,) int64: states of y in it
-    kept: Array  # (2,) int64: occupied cells (z, y), 0 if they are too many; those beyond one in each z
+    blocks: Array  # (blocks, words, 8) uint64: rows of each configuration, then of its cells with y, side by side
+    source: Array  # (blocks, 8) int64: the configuration; the last one is always empty
+    other: Array  # (blocks, 8) int64: the string of bits of the state of y
+    held: Array  # (blocks, 8) int64: number of rows
+    place: Array  # (blocks, 8) int64: where values begin; those of a configuration are taken off
+    weight: Array  # (blocks, 8) int64: what a state of x beyond the first adds to the degrees of freedom
+    rest: Array  # (blocks + 1,) int64: F(Z) - F(YZ) of what ends in this block and all after it
+    whole: Array  # (blocks,) int64: whether no configuration goes on in the next block
+    counts: Array  # (states,) int64: of y in one configuration
+    split: Array  # (states, 8) int64: of x in one block
+    kept: Array  # (3,) int64: blocks, -1 if too many; states of y beyond one in each z; blocks that are filled
 
 
 class Work(NamedTuple):

@@ -10,7 +10,8 @@ import numpy as np
 
 from brai._jit import lean, njit
 from brai.kernels.counts import Array, Cells, Sample, Work, cell_value, extend, grow, label_value, value_row
-from brai.kernels.slicing import LABELLED, SETUP, SLICED, WORTH, begin, in_common, slice_further, turn
+from brai.kernels.lanes import in_common
+from brai.kernels.slicing import LABELLED, SETUP, SLICED, WORTH, begin, slice_further, turn
 
 
 @lean

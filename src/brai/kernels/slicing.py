@@ -5,6 +5,10 @@ several times have several bits. The rows of a cell are the bits that its string
 N / 64 words, whatever is in it. That is cheaper than visiting the rows while a table has few cells; where it has
 many, or a variable has many states, rows are visited (`brai.kernels.counts`). Both count the same integers.
 
+What tests of y given Z share are the strings of each configuration z and of its cells (z, y). They lie side by
+side in blocks of eight (`brai.kernels.lanes`); a test splits each of them by the states of x, adds the values of
+the cells and takes off those of z. Where y has one state only, nothing would be added: such z are left out.
+
 A test stops when its decision is certain. Each configuration of Z adds to the statistic what is not negative and
 at most the entropy of y in its rows; so a sum that is above the critical value of the largest possible df stays
 there, and one that all the rest cannot lift above the critical value of the df so far stays below.
@@ -12,23 +16,21 @@ there, and one that all the rest cannot lift above the critical value of the df 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba.core import config, types
-from numba.extending import intrinsic
 
 from brai._jit import inner, lean, njit
 from brai.kernels.counts import (
     CELLS,
     FULL,
     ROUNDING,
+    STRATA,
     Array,
     Cells,
     Fixed,
     Joint,
     Rule,
     Sample,
+    Slices,
     Work,
     cell_value,
     excess,
@@ -38,30 +40,16 @@ from brai.kernels.counts import (
     statistic,
     value_row,
 )
+from brai.kernels.lanes import LANES, count_lanes, fill_block, in_common, intersect, weigh_lanes
 
 SETUP = 16  # what a cell costs besides its words, in words
-WORTH = 5  # words that are cheaper than visiting a row
+WORTH = 8  # words that are cheaper than visiting a row
+BESIDES = 8  # what a block costs besides its words, in words of each lane
+PER_ROW = 4.0  # words of each lane that are cheaper than visiting a row
 CERTAIN = 1e-8  # nats; above the rounding of all sums, below ROUNDING
 
 LABELLED, SLICED, ROWS_OF, SLICES_OF = 0, 1, 2, 3  # places in Work.ready
 DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1
-
-
-def ones(word: Any) -> int:
-    """Number of ones in a word."""
-    return int(word).bit_count()
-
-
-if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
-
-    @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-    def ones(typing, word):  # type: ignore[no-untyped-def]
-        """The same, by the instruction that there is for it."""
-
-        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.ctpop(arguments[0])
-
-        return types.int64(types.uint64), code
 
 
 @njit
@@ -79,26 +67,6 @@ def take_columns(codes: Array, rows: Array, variables: Array, out: Array) -> Non
     for v in variables:
         for i in range(len(rows)):
             out[v, i] = codes[v, rows[i]]
-
-
-@inner
-def in_common(a: Array, b: Array) -> int:
-    """Number of bits that two strings have in common."""
-    n = 0
-    for i in range(len(a)):
-        n += ones(a[i] & b[i])
-    return n
-
-
-@inner
-def intersect(a: Array, b: Array, out: Array) -> int:
-    """The bits that two strings have in common, and their number."""
-    n = 0
-    for i in range(len(a)):
-        word = a[i] & b[i]
-        out[i] = word
-        n += ones(word)
-    return n
 
 
 @njit
@@ -134,47 +102,78 @@ def slice_further(sample: Sample, work: Work, level: int, v: int) -> None:
     if first < 0 or cost > WORTH * len(sample.weights) + 512:
         return
     for s in range(slices.n[level]):
-        left = slices.sizes[level, s]
         for a in range(sample.arities[v]):
-            if left == 0:
-                break
             if m == most:
                 return
             count = intersect(slices.strata[level, s], sample.bits[first + a], slices.strata[to, m])
-            if count > 0:
-                slices.sizes[to, m] = count
-                left -= count
-                m += 1
+            slices.sizes[to, m] = count
+            m += count > 0  # what is empty is written over
     slices.n[to] = m
 
 
 @inner
-def pair_up(sample: Sample, cells: Cells, work: Work, y: int, n: int, z_size: float) -> int:
-    """Count (z, y) on slices, shared by all tests of y given Z; the number of cells, 0 if there are too many."""
+def open_block(slices: Slices, b: int, source: int, other: int) -> None:
+    """An empty block."""
+    for lane in range(LANES):
+        slices.source[b, lane], slices.other[b, lane] = source, other
+        slices.held[b, lane] = slices.place[b, lane] = slices.weight[b, lane] = 0
+    slices.rest[b], slices.whole[b] = 0, 1
+
+
+@inner
+def pair_up(sample: Sample, cells: Cells, kind: int, work: Work, y: int, n: int, z_size: float) -> int:
+    """Put z and the cells (z, y) into lanes, for all tests of y given Z; the number of blocks, -1 if too many.
+
+    A configuration lies in one block, if there is room for it in one.
+    """
     slices, first, r = work.slices, sample.first[y], sample.arities[y]
-    k, occupied = slices.n[n], 0
-    if k == 0 or first < 0 or k * r > len(slices.counts):
-        return 0
-    row = value_row(cells, z_size * r)
-    for s in range(k):
-        left, seen, value = slices.sizes[n, s], 0, np.int64(0)
-        for b in range(r):
-            at, count = s * r + b, 0
-            if left > 0:
-                count = intersect(slices.strata[n, s], sample.bits[first + b], slices.pairs[at])
-            if count > 0:
-                value += cell_value(cells, row, count, z_size * r)
-                left -= count
-                seen += 1
-            slices.counts[at] = count
-        slices.rest[s], slices.seen[s] = -value, seen
-        occupied += seen
-    row = value_row(cells, z_size)
-    slices.rest[k] = 0
-    for s in range(k - 1, -1, -1):
-        slices.rest[s] += slices.rest[s + 1] + cell_value(cells, row, slices.sizes[n, s], z_size)
-    slices.kept[1] = occupied - k
-    return occupied
+    strata, counts = slices.strata[n], slices.counts
+    if slices.n[n] == 0 or first < 0:
+        return -1
+    none, every = len(strata) - 1, len(sample.bits) - 1
+    b, lane, negative, spare = -1, LANES, cells.values.shape[1], 0
+    for s in range(slices.n[n]):
+        size, seen = slices.sizes[n, s], 0
+        if size < 2 and not cells.bdeu:
+            continue
+        left = size
+        for a in range(r - 1):
+            counts[a] = in_common(strata[s], sample.bits[first + a])
+            seen += counts[a] > 0
+            left -= counts[a]
+        counts[r - 1] = left
+        seen += left > 0
+        if seen < 2 and not cells.bdeu:
+            continue
+        if lane + 1 + seen > LANES:
+            lane = LANES
+        value = cell_value(cells, value_row(cells, z_size), size, z_size)
+        for a in range(-1, r):
+            if a >= 0 and counts[a] == 0:
+                continue
+            if lane == LANES:
+                if a >= 0:
+                    slices.whole[b] = 0
+                b, lane = b + 1, 0
+                if b == len(slices.blocks):
+                    return -1
+                open_block(slices, b, none, every)
+            slices.source[b, lane] = s
+            if a < 0:
+                slices.held[b, lane], slices.place[b, lane] = size, negative
+                slices.weight[b, lane] = seen - 1 if kind == STRATA else -(kind == CELLS)
+            else:
+                slices.other[b, lane] = first + a
+                slices.held[b, lane], slices.weight[b, lane] = counts[a], kind == CELLS
+                value -= cell_value(cells, value_row(cells, z_size * r), counts[a], z_size * r)
+            lane += 1
+        slices.rest[b] += value
+        spare += seen - 1
+    slices.rest[b + 1] = 0
+    for j in range(b, -1, -1):
+        slices.rest[j] += slices.rest[j + 1]
+    slices.kept[1], slices.kept[2] = spare, 0
+    return b + 1
 
 
 @inner
@@ -195,68 +194,59 @@ def sliced_statistic(
 
     A ``collider`` of -1 asks for the number itself.
     """
-    slices, margins = work.slices, work.margins
-    first, r, r_y, k = sample.first[x], sample.arities[x], sample.arities[y], slices.n[n]
-    row, size = value_row(cells, z_size * r_y * r), z_size * r_y * r
+    slices, first, r, r_y, size = work.slices, sample.first[x], sample.arities[x], sample.arities[y], z_size
+    n_blocks, rest = slices.kept[0], slices.rest
     may_stop = collider >= 0 and not cells.bdeu and rule.df != CELLS
-    df, occupied, value = 0, 0, np.int64(0)
+    df, value = 0, np.int64(0)
     full = int(min((r - 1) * (r_y - 1) * z_size, 2.0**40)) if rule.df == FULL else 0
     slack = CERTAIN * cells.scale
     highest = lowest = 0.0
     if may_stop:
-        if rule.critical[collider, 0] == np.inf and slices.rest[0] + slack <= limit(cells, rule, collider, 1):
+        if rule.critical[collider, 0] == np.inf and rest[0] + slack <= limit(cells, rule, collider, 1):
             return np.int64(0), 1, INDEPENDENT
         highest = limit(cells, rule, collider, full if rule.df == FULL else slices.kept[1] * (r - 1)) + slack
-    for s in range(k):
-        seen = slices.seen[s]
-        if seen < 2 and not cells.bdeu and rule.df != CELLS:  # y is constant here
-            continue
-        at = s * r
-        for b in range(s * r_y, s * r_y + r_y):
-            left = slices.counts[b]
-            for a in range(r - 1):
-                if left == 0:
-                    break
-                count = in_common(slices.pairs[b], sample.bits[first + a])
-                if count > 0:
-                    value += cell_value(cells, row, count, size)
-                    occupied += 1
-                    margins[at + a] += count
-                    left -= count
-            if left > 0:
-                value += cell_value(cells, row, left, size)
-                occupied += 1
-                margins[at + r - 1] += left
-        here = 0
-        for a in range(at, at + r):
-            if margins[a] > 0:
-                here += 1
-                if not cells.bdeu:
-                    value -= cell_value(cells, row, margins[a], size)
-                    margins[a] = 0
-        df += (here - 1) * (seen - 1)
-        occupied -= here + seen - 1
-        if not cells.bdeu:
-            value += slices.rest[s] - slices.rest[s + 1]
-            if may_stop:
-                if value > highest:
-                    return value, df, DEPENDENT
-                if df > 0 and s + 1 < k:
-                    lowest = limit(cells, rule, collider, full if rule.df == FULL else df) - slack
-                    if value + slices.rest[s + 1] <= lowest:
-                        return value, df, INDEPENDENT
-    if cells.bdeu:
-        value += slices.rest[0]
-        row, size = value_row(cells, z_size * r), z_size * r
-        for a in range(k * r):
-            if margins[a] > 0:
-                value -= cell_value(cells, row, margins[a], size)
-                margins[a] = 0
+    for b in range(n_blocks):
+        block, held, place, weight = slices.blocks[b], slices.held[b], slices.place[b], slices.weight[b]
+        if b == slices.kept[2]:  # the first test that comes so far
+            fill_block(block, slices.strata[n], slices.source[b], sample.bits, slices.other[b])
+            slices.kept[2] = b + 1
+        if cells.bdeu:
+            count_lanes(block, sample.bits, first, r, held, slices.split)
+            added, states = bdeu_values(cells, slices.split, r, place, weight, size * r, size * r * r_y)
+        else:
+            added, states = weigh_lanes(block, sample.bits, first, r, held, place, weight, cells.values)
+        value += added
+        df += states
+        if may_stop and slices.whole[b]:
+            so_far = value + rest[0] - rest[b + 1]
+            if so_far > highest:
+                return so_far, df, DEPENDENT
+            if df > 0 and b + 1 < n_blocks:
+                lowest = limit(cells, rule, collider, full if rule.df == FULL else df) - slack
+                if so_far + rest[b + 1] <= lowest:
+                    return so_far, df, INDEPENDENT
     if rule.df == CELLS:
-        df = max(0, occupied)
+        df = max(0, df)
     elif rule.df == FULL:
         df = full
-    return value, df, OPEN
+    return value + rest[0], df, OPEN
+
+
+@inner
+def bdeu_values(
+    cells: Cells, counts: Array, r: int, place: Array, weight: Array, size_xz: float, size: float
+) -> tuple[Fixed, int]:
+    """What `weigh_lanes` gives, where values depend on the number of cells and may not be there yet."""
+    total, states = np.int64(0), 0
+    for lane in range(LANES):
+        own, sign = (size, 1) if place[lane] == 0 else (size_xz, -1)
+        row, seen = value_row(cells, own), -1
+        for a in range(r):
+            if counts[a, lane] > 0:
+                total += sign * cell_value(cells, row, counts[a, lane], own)
+                seen += 1
+        states += weight[lane] * seen
+    return total, states
 
 
 @njit
@@ -291,10 +281,11 @@ def test(
         for j in range(ready[SLICED], n):
             slice_further(sample, work, j, given[j])
         ready[SLICED], ready[SLICES_OF] = n, y
-        slices.kept[0] = pair_up(sample, cells, work, y, n, z_size)
-    kept, words = slices.kept[0] * (sample.arities[x] - 1), (sample.n_rows >> 6) + SETUP
-    if kept > 0 and sample.first[x] >= 0 and kept * words <= WORTH * len(sample.weights) + 512:
-        return sliced_statistic(sample, cells, rule, work, x, y, n, z_size, collider)
+        slices.kept[0] = pair_up(sample, cells, rule.df, work, y, n, z_size)
+    if slices.kept[0] >= 0 and sample.first[x] >= 0:
+        cost = slices.kept[0] * (sample.arities[x] - 1) * ((sample.n_rows >> 6) + BESIDES)
+        if cost <= PER_ROW * len(sample.weights) + 128:
+            return sliced_statistic(sample, cells, rule, work, x, y, n, z_size, collider)
     value, df = rows_statistic(sample, cells, rule.df, work, x, y, given, n, z_size)
     return value, df, OPEN
 
