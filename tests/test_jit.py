@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import brai
+from brai._jit import interruptible
 
 PACKAGE = Path(brai.__file__).parent
 
@@ -86,3 +87,16 @@ def test_public_names_resolve():
     assert set(brai.__all__) <= set(dir(brai))
     with pytest.raises(AttributeError, match="nothing"):
         brai.nothing
+
+
+def test_ctrl_c_while_a_kernel_returns_is_keyboard_interrupt():
+    @interruptible
+    def fit(cause):
+        """What is fitted."""
+        raise SystemError("returned a result with an exception set") from cause
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(KeyboardInterrupt())
+    with pytest.raises(SystemError, match="with an exception set"):
+        fit(ValueError())
+    assert fit.__doc__ == "What is fitted."

@@ -15,6 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brai.kernels.completing import complete
+
 Adjacency: TypeAlias = NDArray[np.int8]
 
 
@@ -85,22 +87,11 @@ def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) 
 
 
 def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
-    """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected.
-
-    Label-Edges of Chickering 1995: nodes y in topological order, and the edge x → y with x last in that
-    order; this one visit labels every edge into y. All are compelled if some w → x is compelled with w no
-    parent of y, or another parent of y is no parent of x; else w → y is where w → x is, the rest reversible.
-    """
-    order, pa = topological_order(adjacency), rows(checked(adjacency).T)
-    position = {node: k for k, node in enumerate(order)}
-    compelled = [0] * len(pa)
-    for y in order:
-        if pa[y]:
-            x = max(bits(pa[y]), key=position.__getitem__)
-            every = compelled[x] & ~pa[y] or pa[y] & ~pa[x] & ~(1 << x)
-            compelled[y] = pa[y] if every else compelled[x]
-    reversible = [p & ~c for p, c in zip(pa, compelled, strict=True)]
-    return array(pa).T | array(reversible)
+    """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected."""
+    is_dag, completed = complete(given := checked(adjacency))
+    if not is_dag:
+        topological_order(given)  # says why
+    return np.asarray(completed)
 
 
 def meek(adjacency: ArrayLike) -> Adjacency:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from brai.data import Dataset
 from brai.kernels.counts import Cells, Sample, Slices, Work, extend
 from brai.kernels.lanes import LANES
-from brai.kernels.slicing import slice_columns, take_columns
+from brai.kernels.slicing import slice_columns, sort_rows, string_places, take_columns
 
 _SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
 _MOST_CELLS = 10**9  # of one scratch table
@@ -23,8 +23,7 @@ _KEPT = 2048  # counts below this have their BDeu value kept
 
 def full_sample(data: Dataset) -> Sample:
     """Every row once: the data D of the paper."""
-    rows = np.arange(data.n_rows)
-    first, bits = _sliced(data, rows, np.arange(data.n_variables))
+    first, bits = _sliced(data, np.arange(data.n_rows), np.arange(data.n_variables))
     return Sample(data.codes, np.ones(data.n_rows, np.int32), data.arities, data.n_rows, first, bits)
 
 
@@ -33,25 +32,23 @@ def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence, used: NDArray[
 
     With ``used`` only these variables are filled in.
     """
-    weights = data.bootstrap_weights(seed)
-    rows = np.flatnonzero(weights)
     if used is None:
         used = np.arange(data.n_variables)
-    codes = np.empty((data.n_variables, len(rows)), data.codes.dtype)
-    take_columns(data.codes, rows, used, codes)
+    drawn = data.bootstrap_rows(seed)
+    rows, weights = np.empty(data.n_rows, np.int64), np.empty(data.n_rows, np.int32)
+    m = sort_rows(drawn, rows, weights)
+    codes = np.empty((data.n_variables, m), data.codes.dtype)
+    take_columns(data.codes, rows[:m], used, codes)
     codes.setflags(write=False)  # as data.codes is: one machine code for both
-    first, bits = _sliced(data, np.repeat(rows, weights[rows]), used)
-    return Sample(codes, weights[rows].astype(np.int32), data.arities, data.n_rows, first, bits)
+    return Sample(codes, weights[:m].copy(), data.arities, data.n_rows, *_sliced(data, drawn, used))
 
 
 def _sliced(
     data: Dataset, rows: NDArray[np.int64], used: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Where the bits of each variable begin, and the bits, for these rows."""
-    states = np.where(data.arities <= FEW_STATES, data.arities, 0)
-    first = np.where(states > 0, np.cumsum(states) - states, -1)
-    bits = np.zeros((int(states.sum()) + 1, _words(data.n_rows)), np.uint64)
-    bits[-1] = ~np.uint64(0)
+    first = np.empty(data.n_variables, np.int64)
+    bits = np.zeros((string_places(data.arities, FEW_STATES, first) + 1, _words(data.n_rows)), np.uint64)
     slice_columns(data.codes, rows, used, first, bits)
     return first, bits
 

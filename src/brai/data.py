@@ -271,17 +271,23 @@ class Dataset:
 
     def bootstrap_weights(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
         """Return how often each row is drawn when N rows are drawn with replacement."""
-        draws = np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)
-        return np.bincount(draws, minlength=self.n_rows).astype(np.int64, copy=False)
+        return np.bincount(self.bootstrap_rows(seed), minlength=self.n_rows).astype(np.int64, copy=False)
+
+    def bootstrap_rows(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return N rows drawn with replacement."""
+        return np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)
 
     def select(self, columns: Iterable[str]) -> Dataset:
         """Return the data set of these columns (names), in this order."""
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
         _check_known(wanted, self.names)
-        at = [self.names.index(name) for name in wanted]
-        codes = self.codes[at]
+        place = {name: i for i, name in enumerate(self.names)}
+        at = [place[name] for name in wanted]
+        codes, states = self.codes[at], tuple(self.states[i] for i in at)
         codes.setflags(write=False)  # so that no copy is made
-        return Dataset(codes, wanted, tuple(self.states[i] for i in at))
+        if len(set(at)) == len(at) > 0 and codes.dtype == smallest_type(max(map(len, states))):
+            return _as_it_was(codes, wanted, states)  # all of it was looked at before
+        return Dataset(codes, wanted, states)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the labels of each column, for instance for pandas.DataFrame(data.to_dict())."""

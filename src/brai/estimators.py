@@ -21,11 +21,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai._checks import check_count
+from brai._jit import interruptible
 from brai.base import bounds_of
 from brai.checkpoint import Checkpoint
 from brai.data import Dataset
 from brai.families import FamilyTable
-from brai.graphs import PDAG, Draw, families_of
+from brai.graphs import PDAG, Draw, cpdag_of, families_of
 from brai.growing import grow_with
 from brai.independence import Oracle
 from brai.mcmc import BLOCKS, Draws, sample_dags
@@ -45,7 +46,6 @@ from brai.sampling import (
     distribution,
     k_best,
     sample_routes,
-    to_dag,
 )
 from brai.tree import GGT
 
@@ -150,6 +150,7 @@ class BRAI(RecursiveLearner):
         settings |= {"posterior_from": "tree", "draw": "paper"}
         return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> BRAI:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check()
@@ -189,6 +190,7 @@ class BRAI(RecursiveLearner):
     def _deadline(self, share: float = 1.0) -> float:
         return math.inf if self.budget is None else time.monotonic() + share * self.budget
 
+    @interruptible
     def chains(self) -> Draws:
         """DAGs drawn by MCMC over all DAGs, made once, with `r_hat()`, `ess()`, `disagreement()`; see brai.mcmc.
 
@@ -241,7 +243,7 @@ class BRAI(RecursiveLearner):
         drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
         for one in drawn:
             if one not in classes:
-                cpdag = to_dag(one.families, self.tree_.names).to_cpdag()
+                cpdag = cpdag_of(one.families, self.tree_.names)
                 classes[one] = self._class(cpdag, self.dag_.names)
         return [(classes[one], one.log_score) for one in drawn]
 

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from brai.adjacency import Adjacency, bits, checked, dag_to_cpdag, extend, masks, meek, topological_order
 from brai.adjacency import v_structures as v_structures_of
+from brai.kernels.completing import complete
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -89,6 +90,14 @@ class PDAG:
         object.__setattr__(self, "names", names)
         # an array over immutable bytes: not even setflags(write=True) opens it
         object.__setattr__(self, "adjacency", np.ndarray(a.shape, np.int8, a.tobytes()))
+
+    @classmethod
+    def _trusted(cls, names: tuple[str, ...], adjacency: Adjacency) -> PDAG:
+        """A graph of names and an array that are known to be right."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "names", names)
+        object.__setattr__(made, "adjacency", np.ndarray(adjacency.shape, np.int8, adjacency.tobytes()))
+        return made
 
     @classmethod
     def from_edges(
@@ -252,7 +261,8 @@ class PDAG:
 
     def to_cpdag(self) -> PDAG:
         """Completed PDAG of the class of this DAG, or of the extensions of this PDAG (Chickering 1995)."""
-        return PDAG(self.names, dag_to_cpdag(self.to_dag().adjacency))
+        is_dag, completed = complete(self.adjacency)
+        return PDAG._trusted(self.names, completed if is_dag else dag_to_cpdag(self.to_dag().adjacency))
 
     def meek(self) -> PDAG:
         """The graph closed under Meek's rules R1–R3: what its edges compel is directed (`brai.adjacency.meek`)."""
@@ -273,11 +283,13 @@ class PDAG:
     def reorder(self, names: Iterable[str]) -> PDAG:
         """The same graph, its nodes in another order."""
         names = tuple(names)
+        if names == self.names:
+            return self
         order = [self._at(name) for name in names]
-        if sorted(order) != list(range(len(self.names))):
+        if not len(set(order)) == len(order) == len(self.names):
             wrong = [name for name in self.names if names.count(name) != 1]
             raise ValueError(f"nodes {_few(wrong)} are missing or repeated in the order: give each node once")
-        return PDAG(names, self.adjacency[np.ix_(order, order)])
+        return PDAG._trusted(names, self.adjacency[order][:, order])
 
     def shd(self, other: PDAG) -> int:
         """Structural Hamming distance (Tsamardinos et al. 2006), nodes matched by name: one for each pair
@@ -305,6 +317,17 @@ class PDAG:
         lines += [f"  {_quoted(a)} -> {_quoted(b)};" for a, b in self.directed_edges()]
         lines += [f"  {_quoted(a)} -> {_quoted(b)} [dir=none];" for a, b in self.undirected_edges()]
         return "\n".join(["digraph {", *lines, "}", ""])
+
+
+def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:
+    """The completed PDAG of the DAG with these families, one for each of the names, which are not looked at."""
+    d = len(names)
+    cells = bytearray(d * d)
+    for child, parents in families:
+        for parent in parents:
+            cells[parent * d + child] = 1
+    dag = np.frombuffer(bytes(cells), np.int8).reshape(d, d)
+    return PDAG._trusted(names, dag).to_cpdag()
 
 
 def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from brai._jit import interruptible
 from brai.base import StructureLearner
 from brai.checkpoint import Checkpoint
 from brai.comparators.mmhc import neighbourhoods
@@ -76,6 +77,7 @@ class HillClimbing(StructureLearner):
         self.ess = ess
         self.random_state = random_state
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> HillClimbing:
         """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("tabu", "restarts", "perturbations")
@@ -176,6 +178,7 @@ class OrderSearch(StructureLearner):
         self.ess = ess
         self.random_state = random_state
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
         """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("restarts", least=1)
@@ -237,6 +240,7 @@ class MMHC(StructureLearner):
         self.family_score = family_score
         self.ess = ess
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> MMHC:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)
@@ -316,6 +320,7 @@ class Bootstrap(StructureLearner):
         """That of the learner."""
         return float(self.estimator.ess)
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> Bootstrap:
         """Learn from n bootstrap samples of a table; y is ignored."""
         self._check_count("n", least=1)

@@ -269,6 +269,8 @@ class Learner:
     def split_autonomous(self, group: Group) -> list[Group]:
         """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
         label, k = split(group.endo, group.adj)
+        if k == 0 and (label == 0).all():
+            return [group]
         return [self._part(group, label, i) for i in (*range(1, k + 1), 0)]
 
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
@@ -281,8 +283,6 @@ class Learner:
         return own, bool(repaired)
 
     def _part(self, group: Group, label: NDArray[np.int64], i: int) -> Group:
-        if (label == i).all():
-            return group
         nodes, endo, adj, sep = cut_out(group.nodes, group.adj, group.sep, label, i)
         return Group(nodes, endo, adj, sep, group.pool_end, group.cut)
 

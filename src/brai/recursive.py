@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from brai._jit import interruptible
 from brai.base import StructureLearner
 from brai.data import Dataset
 from brai.graphs import Draw
@@ -101,6 +102,7 @@ class RAI(RecursiveLearner):
         self.max_order = max_order
         self.max_tests = max_tests
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> RAI:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data, learner, scores = self._start(X)

@@ -24,13 +24,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate, islice, product
 from numbers import Real
-from typing import Literal, NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from brai._checks import check_count
-from brai.graphs import PDAG, Draw, Family
-from brai.tree import GGT, Leaf, Node
+from brai.graphs import PDAG, Draw, Family, cpdag_of
+from brai.tree import GGT, Leaf, Node, is_one
 
 Method: TypeAlias = Literal["exact", "paper"]
 Route: TypeAlias = tuple[Leaf, ...]
@@ -70,7 +71,18 @@ def _draw(route: Route) -> Draw:
 
 def best_route(tree: GGT) -> Draw:
     """The MAP: at each node and group the sub-tree with the highest score (section 3.3.1)."""
-    return _draw(_Chooser(tree, 0.0).route(lambda: 0.0))
+
+    def best(node: Node) -> tuple[float, Route]:
+        if isinstance(node, Leaf):
+            return node.log_score, (node,)
+        total: float = 0.0
+        route: Route = ()
+        for group in node.groups:
+            score, own = best(group[0]) if is_one(group) else max(map(best, group), key=itemgetter(0))
+            total, route = total + score, route + own
+        return total, route
+
+    return _draw(best(tree.root)[1])
 
 
 def sample_routes(
@@ -138,7 +150,7 @@ class _Chooser:
         if id(node) not in self._known:
             highest, mass, cumulative = 0.0, 0.0, []
             for group in node.groups:
-                below = [self._below(child) for child in group]
+                below = [self._below(group[0])] * len(group) if is_one(group) else [*map(self._below, group)]
                 best = max(score for score, _ in below)
                 if self._temperature == 0:
                     weights = _boltzmann([score for score, _ in below], 0.0)
@@ -177,15 +189,25 @@ def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
     for ranked in _ranked(tree.root):
         if len(found) >= k:
             break
-        draw = _draw(ranked.route)
-        found.setdefault(to_dag(draw.families, tree.names).to_cpdag(), draw.log_score)
+        draw = _draw(tuple(ranked.leaves()))
+        found.setdefault(cpdag_of(draw.families, tree.names), draw.log_score)
     return list(found.items())
 
 
 class _Ranked(NamedTuple):
+    """A graph of a sub-tree; ``parts`` are its leaf, or the graphs that it is made of, one for each group."""
+
     log_score: float
     key: int
-    route: Route
+    parts: tuple[Any, ...]
+
+    def leaves(self) -> Iterator[Leaf]:
+        """Its route."""
+        for part in self.parts:
+            if isinstance(part, Leaf):
+                yield part
+            else:
+                yield from part.leaves()
 
 
 @lru_cache(maxsize=2**18)
@@ -223,12 +245,12 @@ def _ranked(node: Node) -> Iterator[_Ranked]:
     groups = [_Ranking(_merged(group)) for group in node.groups]
 
     def at(place: tuple[int, ...]) -> _Ranked | None:
-        parts = [group.get(i) for group, i in zip(groups, place, strict=True)]
-        here = [part for part in parts if part is not None]
-        if len(here) < len(parts):
-            return None
-        route = tuple(leaf for part in here for leaf in part.route)
-        return _Ranked(math.fsum(part.log_score for part in here), sum(part.key for part in here), route)
+        here: list[_Ranked] = []
+        for group, i in zip(groups, place, strict=True):
+            if (part := group.get(i)) is None:
+                return None
+            here.append(part)
+        return _Ranked(math.fsum(p.log_score for p in here), sum(p.key for p in here), tuple(here))
 
     heap: list[tuple[float, tuple[int, ...], _Ranked]] = []
 
@@ -247,8 +269,11 @@ def _ranked(node: Node) -> Iterator[_Ranked]:
 
 def _merged(group: Sequence[Node]) -> Iterator[_Ranked]:
     """Distinct graphs of one group, best first."""
-    seen: set[int] = set()
     subtrees = {id(child): child for child in group}.values()
+    if len(subtrees) == 1:
+        yield from _ranked(group[0])
+        return
+    seen: set[int] = set()
     for ranked in heapq.merge(*map(_ranked, subtrees), key=lambda r: -r.log_score):
         if ranked.key not in seen:
             seen.add(ranked.key)
@@ -311,7 +336,7 @@ def count_distinct(tree: GGT, limit: int | None = None) -> Count:
     memo: dict[int, _Table | None] = {}
     table = _table(tree.root, limit, memo)
     if table is not None:
-        classes = {to_dag(_draw(route).families, tree.names).to_cpdag() for route, _ in table.values()}
+        classes = {cpdag_of(_draw(route).families, tree.names) for route, _ in table.values()}
         return Count(len(classes), True)
 
     def bound(node: Node) -> int:
@@ -338,7 +363,7 @@ def distribution(tree: GGT, temperature: float, limit: int = 100_000) -> list[tu
             weight = float(o.log_score == top) * o.n_routes
         else:
             weight = math.exp((o.log_score - top) / temperature + math.log(o.n_routes))
-        cpdag = to_dag(o.families, tree.names).to_cpdag()
+        cpdag = cpdag_of(o.families, tree.names)
         mass[cpdag] = (o.log_score, mass.get(cpdag, (0.0, 0.0))[1] + weight)
     total = math.fsum(weight for _, weight in mass.values())
     rows = [(cpdag, score, weight / total) for cpdag, (score, weight) in mass.items()]

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai import exact
+from brai._jit import interruptible
 from brai.base import StructureLearner
 from brai.comparators.dp_mcmc import Chain, sample_dags
 from brai.graphs import families_of
@@ -65,6 +66,7 @@ class Exact(StructureLearner):
             "max_minutes": self.max_minutes,
         }
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> Exact:
         """Search in a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("k", least=1, none="a number that suits the data")
@@ -143,6 +145,7 @@ class DPMCMC(StructureLearner):
         self.random_state = random_state
         self.verbose = verbose
 
+    @interruptible
     def fit(self, X: Any, y: Any = None) -> DPMCMC:
         """Draw from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)

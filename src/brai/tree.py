@@ -21,6 +21,8 @@ from brai.kernels.counts import Sample
 from brai.rai import NO_LIMIT, Group, Learner
 from brai.scores import FamilyScores
 
+FEW = 40  # nodes of a group up to which its leaf is remembered: samples often agree
+
 Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
 
 
@@ -69,7 +71,8 @@ class GGT:
                 seen.add(id(node))
                 yield node
                 if isinstance(node, BootstrapNode):
-                    stack.extend(child for group in node.groups for child in group)
+                    for group in node.groups:
+                        stack.extend(group[:1] if is_one(group) else group)
 
     @property
     def n_nodes(self) -> int:
@@ -125,6 +128,11 @@ class GGT:
         return f"<GGT: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth}, s = {self.s}>"
 
 
+def is_one(group: Sequence[Node]) -> bool:
+    """Whether one node serves all samples."""
+    return group.count(group[0]) == len(group)
+
+
 class Grower:
     """Algorithm 1 with one learner: the steps that make nodes, and the recursion."""
 
@@ -138,6 +146,7 @@ class Grower:
     ):
         self.learner, self.scores, self.s, self.seed = learner, scores, s, seed
         self._progress, self._finished = progress, 0.0
+        self._known: dict[tuple[bytes, ...], tuple[tuple[Family, ...], float, bool]] = {}  # leaves, by their graph
 
     def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Sample:
         """The bootstrap sample at a place of the tree, of the variables that these groups need (line 10)."""
@@ -146,8 +155,16 @@ class Grower:
 
     def leaf(self, group: Group, *, truncated: bool) -> Leaf:
         """Lines 3–4."""
+        if len(group.nodes) > FEW:
+            return Leaf(*self._scored(group), truncated)
+        key = group.nodes.tobytes(), group.endo.tobytes(), group.adj.tobytes()
+        if key not in self._known:
+            self._known[key] = self._scored(group)
+        return Leaf(*self._known[key], truncated)
+
+    def _scored(self, group: Group) -> tuple[tuple[Family, ...], float, bool]:
         families, repaired = self.learner.families(group)
-        return Leaf(families, self.scores.total(families), repaired, truncated)
+        return families, self.scores.total(families), repaired
 
     def done(self, group: Group, n: int) -> Leaf | None:
         """Line 2, and what follows if it holds."""

@@ -93,8 +93,8 @@ def _best(data: Dataset, s: int) -> int:
 
 
 def _wide_enough(data: Dataset) -> int | None:
-    """The least even s whose tree holds 1000 distinct CPDAGs."""
-    return next((s for s in range(4, 21, 2) if _best(data, s) >= DRAWS), None)
+    """The least s whose tree holds 1000 distinct CPDAGs."""
+    return next((s for s in range(4, 21) if _best(data, s) >= DRAWS), None)
 
 
 def _bootstrap(data: Dataset, seed: int) -> Dataset:

@@ -53,18 +53,46 @@ DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1
 
 
 @njit
-def slice_columns(codes: Array, rows: Array, variables: Array, first: Array, bits: Array) -> None:
-    """Set the bits of these variables for the rows of a sample, which may come several times; all others stay."""
-    for v in variables:
-        if first[v] >= 0:
-            for i in range(len(rows)):
-                bits[first[v] + codes[v, rows[i]], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+def string_places(arities: Array, few: int, first: Array) -> int:
+    """Where the strings of each variable begin, -1 if it has more than ``few`` states; and their number."""
+    n = 0
+    for v in range(len(arities)):
+        first[v] = n if arities[v] <= few else -1
+        n += arities[v] if arities[v] <= few else 0
+    return n
 
 
 @njit
-def take_columns(codes: Array, rows: Array, variables: Array, out: Array) -> None:
+def slice_columns(codes: Array, rows: Array, used: Array, first: Array, bits: Array) -> None:
+    """Set the bits of these variables for the rows of a sample, which may come several times; all others stay."""
+    for v in used:
+        if first[v] >= 0:
+            for i in range(len(rows)):
+                bits[first[v] + codes[v, rows[i]], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+    bits[len(bits) - 1] = ~np.uint64(0)
+
+
+@njit
+def sort_rows(drawn: Array, rows: Array, weights: Array) -> int:
+    """Sort rows that were drawn, in place; those that occur, once each, and how often; and their number."""
+    m, at = 0, 0
+    times = np.zeros(len(weights), np.int32)
+    for row in drawn:
+        times[row] += 1
+    for row in range(len(times)):
+        if times[row] > 0:
+            rows[m], weights[m] = row, times[row]
+            m += 1
+        for _ in range(times[row]):
+            drawn[at] = row
+            at += 1
+    return m
+
+
+@njit
+def take_columns(codes: Array, rows: Array, used: Array, out: Array) -> None:
     """Rows of these variables."""
-    for v in variables:
+    for v in used:
         for i in range(len(rows)):
             out[v, i] = codes[v, rows[i]]
 
