@@ -149,7 +149,7 @@ def test_work_of_a_test_counted_by_hand():
     assert work.filled == 6 / 8
     assert work.lookups == 8 * 3
     assert (work.sliced, work.visits) == (1, 0)
-    assert work.shared_words == (2 + 2 + 6) * 8  # z of one cell, one state of y in each, six lanes
+    assert work.shared_words == (2 + 2 + 8) * 8  # z of one cell, one state of y in each, a block
     assert work.shared_lookups == 4 + 2 + 2  # cells and z, each z once more
 
 

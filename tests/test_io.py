@@ -770,9 +770,13 @@ def test_numbers_that_were_changed(files, tmp_path_factory, kind, data):
 
 
 def _dag_of(tree):
-    from brai.sampling import sample_routes, to_dag
+    from brai.sampling import sample_routes
 
-    return lambda k: to_dag(sample_routes(tree, 1, np.inf, np.random.default_rng(k))[0].families, tree.names)
+    def dag(k):
+        families = sample_routes(tree, 1, np.inf, np.random.default_rng(k))[0].families
+        return PDAG.from_parents(tree.names, [own for _, own in sorted(families)])
+
+    return dag
 
 
 # ---------------------------------------------------------------- the format is what the page says

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import brai
-from brai._jit import interruptible
+from brai._interrupt import interruptible
 
 PACKAGE = Path(brai.__file__).parent
 

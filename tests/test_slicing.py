@@ -14,6 +14,7 @@ from brai.data import Dataset
 from brai.independence import CITest
 from brai.kernels import counts, slicing
 from brai.kernels.counts import CELLS, FULL, STRATA, Joint, Rule
+from brai.rai import Learner, rai
 
 
 def mixed_data(rng, rows, arities, strength=0.7):
@@ -51,7 +52,7 @@ def on_slices(data, sample, cells, rule, x, y, z, collider):
 
 @pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
 @pytest.mark.parametrize("bdeu", [False, True])
-@pytest.mark.parametrize("rows", [1, 63, 64, 65, 500])
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 500, 513, 1100])
 def test_slices_count_as_rows_do(rng, rows, bdeu, kind):
     data = mixed_data(rng, rows, [2, 3, 4, 2, 1, 3])
     cells = bdeu_cells(rows, 2.0) if bdeu else log_cells(rows)
@@ -106,6 +107,62 @@ def test_decisions_do_come_early(rng):
         for x, y, z in itertools.permutations(range(8), 3):
             early.add(on_slices(data, sample, cells, rule, x, y, [z], 0)[0][2])
     assert early == {slicing.DEPENDENT, slicing.OPEN, slicing.INDEPENDENT}
+
+
+@pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
+@pytest.mark.parametrize("bdeu", [False, True])
+@pytest.mark.parametrize("states", [7, 8, 9, FEW_STATES])
+def test_cells_of_many_states_take_several_blocks(rng, states, bdeu, kind):
+    """A configuration with 7 states of y fills a block, with 8 it goes on in the next."""
+    rows = 700
+    data = mixed_data(rng, rows, [states, 2, 3, states, 8], 0.5)
+    cells = bdeu_cells(rows, 2.0) if bdeu else log_cells(rows)
+    rule, taken = Rule(np.zeros((2, 8)), kind, np.zeros((0, 0), np.uint8)), 0
+    for sample in (full_sample(data), bootstrap_sample(data, np.random.SeedSequence(3))):
+        for x, y, *z in itertools.permutations(range(5), 4):
+            for order in range(3):
+                (value, df, _), sliced = on_slices(data, sample, cells, rule, x, y, z[:order], -1)
+                assert (value, df) == on_rows(data, sample, cells, kind, x, y, z[:order])
+                taken += sliced
+    assert taken > 50  # of 720
+
+
+def test_more_blocks_than_there_is_room_for(rng):
+    """64 configurations with 8 states of y are 576 lanes, and there are 512: rows are visited."""
+    data = mixed_data(rng, 20_000, [8, 8, 8, 2], 0.0)
+    sample, cells = full_sample(data), log_cells(20_000)
+    rule = Rule(np.zeros((2, 8)), STRATA, np.zeros((0, 0), np.uint8))
+    (value, df, _), sliced = on_slices(data, sample, cells, rule, 3, 2, [0, 1], -1)
+    assert not sliced
+    assert (value, df) == on_rows(data, sample, cells, STRATA, 3, 2, [0, 1])
+
+
+def test_a_test_after_one_that_stopped_early_has_all_its_blocks(rng):
+    ci = CITest()
+    cells, rule = ci.cells(600), ci.rule(600, bootstrap=False)
+    data = mixed_data(rng, 600, [3, 3, 2, 2, 3, 3], 0.9)
+    sample, work = full_sample(data), workspace(data, 6)
+    stopped = whole = 0
+    for y, *z in itertools.permutations(range(6), 4):
+        slicing.begin(sample, work)
+        given = np.array([*z, -1])
+        for x in (v for v in range(6) if v not in (y, *z)):
+            _, _, decision = slicing.test(sample, cells, rule, work, x, y, given, 3, 0)
+            stopped += decision != slicing.OPEN and work.slices.kept[slicing.FILLED] < work.slices.kept[0]
+            value, df, decision = slicing.test(sample, cells, rule, work, x, y, given, 3, -1)
+            assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
+            whole += decision == slicing.OPEN
+    assert stopped > 20
+    assert whole == 2 * 360
+
+
+@pytest.mark.parametrize("kind", ["strata", "cells", "full"])
+def test_two_columns_that_depend_are_joined(rng, kind):
+    """However degrees of freedom are counted, also where the test stops early."""
+    x = rng.integers(0, 2, 120)
+    y = np.where(rng.random(120) < 0.95, x, 1 - x)
+    data = Dataset.from_codes(np.stack([x, y], axis=1))
+    assert rai(Learner(data, CITest("g2", df=kind))) == ((0, (1,)), (1, ()))
 
 
 def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):

@@ -9,12 +9,11 @@ compiles all of them anew. Where no cache can be written, functions are compiled
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
@@ -32,27 +31,6 @@ def _digest() -> str:
 
 
 _STAMP = _digest()
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def interruptible(function: Function) -> Function:
-    """Let Ctrl-C be KeyboardInterrupt also where it comes while a kernel returns an array.
-
-    Numba has the array ready by then and returns both, which Python takes for an error of the system.
-    """
-
-    @functools.wraps(function)
-    def called(*arguments: Any, **named: Any) -> Any:
-        try:
-            return function(*arguments, **named)
-        except SystemError as error:
-            if isinstance(error.__cause__, KeyboardInterrupt):
-                raise KeyboardInterrupt from error
-            raise
-
-    return called  # type: ignore[return-value]
 
 
 def njit(function: Callable[..., Any]) -> Any:

@@ -15,8 +15,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brai.kernels.completing import complete
-
 Adjacency: TypeAlias = NDArray[np.int8]
 
 
@@ -88,10 +86,20 @@ def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) 
 
 def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
     """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected."""
-    is_dag, completed = complete(given := checked(adjacency))
-    if not is_dag:
+    made = completed(given := checked(adjacency))
+    if made is None:
         topological_order(given)  # says why
-    return np.asarray(completed)
+    return given if made is None else made
+
+
+def completed(adjacency: Adjacency) -> Adjacency | None:
+    """The same for an array that is known to be a graph; None if it is no DAG."""
+    from brai.kernels.completing import complete  # here, since numba takes long to import
+
+    given = np.ascontiguousarray(adjacency, np.int8).view()
+    given.setflags(write=False)  # one machine code for all
+    is_dag, made = complete(given)
+    return made if is_dag else None
 
 
 def meek(adjacency: ArrayLike) -> Adjacency:

@@ -305,7 +305,7 @@ class Dataset:
 
 
 def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[Any, ...], ...]) -> Dataset:
-    """A copy in another process; numpy forgets that an array is read-only."""
+    """Data that were looked at before, such as a copy in another process; numpy forgets that it is read-only."""
     data, codes = object.__new__(Dataset), np.asarray(codes)
     codes.setflags(write=False)
     for field, value in (("codes", codes), ("names", names), ("states", states)):
@@ -367,8 +367,9 @@ def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[An
 
 
 def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
+    known = frozenset(names)
     for name in wanted:
-        if name not in names:
+        if not isinstance(name, str) or name not in known:
             hint = near(str(name), names)
             raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")
 

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai._checks import check_count
-from brai._jit import interruptible
+from brai._interrupt import interruptible
 from brai.base import bounds_of
 from brai.checkpoint import Checkpoint
 from brai.data import Dataset
@@ -231,6 +231,7 @@ class BRAI(RecursiveLearner):
             _warn_of_chains(self._known_chains)
         return self._known_chains
 
+    @interruptible
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
         """Draw n CPDAGs of the tree with their log scores; ``draw`` says how.
 
@@ -247,6 +248,7 @@ class BRAI(RecursiveLearner):
                 classes[one] = self._class(cpdag, self.dag_.names)
         return [(classes[one], one.log_score) for one in drawn]
 
+    @interruptible
     def k_best(self, k: int) -> list[tuple[PDAG, float]]:
         """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer.
 
@@ -258,6 +260,7 @@ class BRAI(RecursiveLearner):
             found = [(self.mpdag_, self.log_score_), *found][:k]
         return found
 
+    @interruptible
     def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
         """Every distinct CPDAG of the tree with its log score and its exact probability in "exact" draws.
 
@@ -303,6 +306,7 @@ class BRAI(RecursiveLearner):
         best = self.k_best(100 if k is None else k)
         return self._weighed(lambda own: Posterior.from_scores(best, own), prior or "dags")
 
+    @interruptible
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
         check_is_fitted(self)

@@ -37,9 +37,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.adjacency import Adjacency, bits, checked, dag_to_cpdag, extend, masks, meek, topological_order
+from brai.adjacency import (
+    Adjacency,
+    bits,
+    checked,
+    completed,
+    dag_to_cpdag,
+    extend,
+    masks,
+    meek,
+    topological_order,
+)
 from brai.adjacency import v_structures as v_structures_of
-from brai.kernels.completing import complete
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -261,8 +270,8 @@ class PDAG:
 
     def to_cpdag(self) -> PDAG:
         """Completed PDAG of the class of this DAG, or of the extensions of this PDAG (Chickering 1995)."""
-        is_dag, completed = complete(self.adjacency)
-        return PDAG._trusted(self.names, completed if is_dag else dag_to_cpdag(self.to_dag().adjacency))
+        made = completed(self.adjacency)
+        return PDAG._trusted(self.names, dag_to_cpdag(self.to_dag().adjacency) if made is None else made)
 
     def meek(self) -> PDAG:
         """The graph closed under Meek's rules R1–R3: what its edges compel is directed (`brai.adjacency.meek`)."""
@@ -326,8 +335,9 @@ def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:
     for child, parents in families:
         for parent in parents:
             cells[parent * d + child] = 1
-    dag = np.frombuffer(bytes(cells), np.int8).reshape(d, d)
-    return PDAG._trusted(names, dag).to_cpdag()
+    dag = np.frombuffer(cells, np.int8).reshape(d, d)
+    made = completed(dag)
+    return PDAG._trusted(names, dag_to_cpdag(dag) if made is None else made)
 
 
 def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:

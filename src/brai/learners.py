@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from brai._jit import interruptible
+from brai._interrupt import interruptible
 from brai.base import StructureLearner
 from brai.checkpoint import Checkpoint
 from brai.comparators.mmhc import neighbourhoods

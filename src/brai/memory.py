@@ -154,18 +154,19 @@ def estimate(
 
 def _sliced(N: int, arities: np.ndarray[Any, Any]) -> float:
     """Bytes of one sample as bits (`brai.counting`)."""
-    from brai.counting import FEW_STATES
+    from brai.counting import FEW_STATES, _words
 
-    return float(arities[arities <= FEW_STATES].sum()) * N / 8
+    return float(arities[arities <= FEW_STATES].sum() + 1) * 8 * _words(N)
 
 
 def _scratch(N: int, most: int) -> float:
     """Bytes of `brai.counting.workspace`, of which many are never touched, and of cell values."""
-    from brai.counting import _BLOCKS, _KEPT, _SLOTS, _STRATA
+    from brai.counting import _BLOCKS, _KEPT, _SLOTS, _STRATA, _words
+    from brai.kernels.lanes import LANES
 
     tables = 12 * (2 * N + 64 + most) * most
-    labels = LEVELS * N * 4 + (LEVELS * _STRATA + 8 * _BLOCKS) * N / 8
-    return tables + labels + 8 * N + 8 * _SLOTS * min(N + 1, _KEPT) / 2
+    labels = LEVELS * N * 4 + (LEVELS * (_STRATA + 1) + LANES * _BLOCKS) * 8 * _words(N)
+    return tables + labels + 16 * N + 8 * _SLOTS * min(N + 1, _KEPT) / 2
 
 
 def _all_sets(d: int, max_parents: int) -> float:

@@ -136,10 +136,10 @@ class Learner:
         self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
         self.max_tests = NO_LIMIT if max_tests is None else max_tests
+        announce(refine_part, data.codes.dtype)
         self.sample = full_sample(data)
         self._work = workspace(data, 4)
         self._pool = np.zeros(1024, np.int32)
-        announce(refine, data.codes.dtype)
         if isinstance(ci_test, Oracle):
             self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False, 0.0)
             self._rules = (ci_test.rule(data.names),) * 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from brai._jit import interruptible
+from brai._interrupt import interruptible
 from brai.base import StructureLearner
 from brai.data import Dataset
 from brai.graphs import Draw

@@ -25,7 +25,7 @@ from hashlib import blake2b
 from itertools import accumulate, islice, product
 from numbers import Real
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -54,11 +54,6 @@ class Count(NamedTuple):
 
 class TooManyError(ValueError):
     """More distinct graphs than the limit that was set."""
-
-
-def to_dag(families: Sequence[Family], names: tuple[str, ...]) -> PDAG:
-    """The DAG with these families, one for each variable."""
-    return PDAG.from_parents(names, [own for _, own in sorted(families)])
 
 
 def _draw(route: Route) -> Draw:
@@ -199,7 +194,7 @@ class _Ranked(NamedTuple):
 
     log_score: float
     key: int
-    parts: tuple[Any, ...]
+    parts: tuple[Leaf | _Ranked, ...]
 
     def leaves(self) -> Iterator[Leaf]:
         """Its route."""
@@ -269,11 +264,11 @@ def _ranked(node: Node) -> Iterator[_Ranked]:
 
 def _merged(group: Sequence[Node]) -> Iterator[_Ranked]:
     """Distinct graphs of one group, best first."""
-    subtrees = {id(child): child for child in group}.values()
-    if len(subtrees) == 1:
+    if is_one(group):
         yield from _ranked(group[0])
         return
     seen: set[int] = set()
+    subtrees = {id(child): child for child in group}.values()
     for ranked in heapq.merge(*map(_ranked, subtrees), key=lambda r: -r.log_score):
         if ranked.key not in seen:
             seen.add(ranked.key)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai import exact
-from brai._jit import interruptible
+from brai._interrupt import interruptible
 from brai.base import StructureLearner
 from brai.comparators.dp_mcmc import Chain, sample_dags
 from brai.graphs import families_of

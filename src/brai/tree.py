@@ -21,7 +21,7 @@ from brai.kernels.counts import Sample
 from brai.rai import NO_LIMIT, Group, Learner
 from brai.scores import FamilyScores
 
-FEW = 40  # nodes of a group up to which its leaf is remembered: samples often agree
+FEW, MANY = 40, 10_000  # nodes of a group whose leaf is remembered, as samples often agree; such leaves
 
 Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
 
@@ -159,6 +159,8 @@ class Grower:
             return Leaf(*self._scored(group), truncated)
         key = group.nodes.tobytes(), group.endo.tobytes(), group.adj.tobytes()
         if key not in self._known:
+            if len(self._known) >= MANY:
+                self._known.clear()
             self._known[key] = self._scored(group)
         return Leaf(*self._known[key], truncated)
 

@@ -1,4 +1,4 @@
-"""What a CI test must do, counted without our kernels: words of bits, look-ups of values, visits of rows.
+"""What a CI test does, counted beside our kernels: words of bits, look-ups of values, visits of rows.
 
 A test of x and y given Z on bit slices splits each z in which y varies, and each of its cells (z, y), by the
 states of x, all but the last, and looks up a value for each part. Strings lie in blocks of eight, a z with its
@@ -31,7 +31,7 @@ class Work:
 
     words: float  # of 64 rows, compared with states of x
     filled: float  # share of them in lanes that are not empty
-    lookups: float  # of cells (x, y, z) and (x, z)
+    lookups: float  # of counts in all lanes, empty or not
     visits: float  # of rows, by tests that do not use slices
     sliced: float  # share of tests that use slices
     shared_words: float  # to find the cells (z, y), divided among the tests that share them
@@ -71,11 +71,13 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
         part, r = parts[y, given], int(data.arities[x])
         fits = part.blocks >= 0 and part.blocks * (r - 1) * ((n >> 6) + BESIDES) <= PER_ROW * n + 128
         lanes = part.blocks * LANES
-        own = (lanes * (r - 1) * words, part.lanes / max(1, lanes), lanes * r, 0, 1) if fits else (0, 1, 0, n, 0)
+        each = (r - 1) * words
+        own = (lanes * each, part.lanes * each, lanes * r, 0, 1) if fits else (0, 0, 0, n, 0)
         sharing = k - 1 - y - sum(v > y for v in given)
         common = np.array([part.strings * words, part.lookups, 0 if part.strings else 2 * n]) / sharing
         total += (*own, *common)
-    return Work(*(total / len(triples)).tolist())
+    words_done, filled, *others = (total / len(triples)).tolist()
+    return Work(words_done, filled / words_done if words_done else 1.0, *others)
 
 
 class _Part(NamedTuple):
@@ -95,7 +97,7 @@ class _Part(NamedTuple):
         taken = [1 + int(seen) for seen in np.count_nonzero(table, axis=1) if seen > 1]
         blocks = _blocks(taken)
         fits = k <= _STRATA and blocks <= _BLOCKS and steps * ((n >> 6) + SETUP) <= WORTH * n + 512
-        strings = steps + k * (r - 1) + sum(taken)
+        strings = steps + k * (r - 1) + LANES * blocks
         return cls(sum(taken), blocks, strings, k + sum(taken)) if fits else cls(sum(taken), -1, 0, k + sum(taken))
 
 

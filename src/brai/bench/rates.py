@@ -1,5 +1,8 @@
 """What this machine can do: the loops a CI test is made of, alone, on data that stay in the first-level cache.
 
+The first two are parts of our kernels, so a ratio to them shows what a test takes besides; how fast they are by
+themselves is seen in words and values a nanosecond.
+
 They are compiled in each process: the cache of `brai._jit` looks at the files of kernels only.
 """
 
@@ -13,6 +16,7 @@ import numba
 import numpy as np
 
 from brai.bench.measure import Run
+from brai.counting import _words
 from brai.kernels.lanes import LANES, count_lanes, weigh_lanes
 
 # as `brai._jit.lean` has it
@@ -73,7 +77,7 @@ class Loop(NamedTuple):
 def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
     """One loop for each of `Rates`, for data of so many rows: strings of rows / 64 words, rows + 1 values."""
     rng = np.random.default_rng(0)
-    words = -(-rows // 64)
+    words = _words(rows)
     strings = 8 if words > 32 else 32  # with the block 10 kB for 79 words, 2.5 kB for 8
     block, bits = (rng.integers(0, 2**63, shape).astype(np.uint64) for shape in ((words, LANES), (strings, words)))
     held, out = np.full(LANES, rows), np.zeros((strings + 1, LANES), np.int64)

@@ -11,6 +11,7 @@ import warnings
 import click
 
 from brai import __version__
+from brai._interrupt import interruptible
 from brai.cli.answers import compare, query, report, sample
 from brai.cli.bench import bench
 from brai.cli.learn import demo, learn
@@ -32,7 +33,7 @@ def main() -> None:
     """Run the command line; what goes wrong with the input is one line on standard error and exit code 1."""
     warnings.showwarning = lambda message, *_: warn(message)
     try:
-        cli.main(standalone_mode=False)
+        interruptible(cli.main)(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("brai: stopped", err=True)
         sys.exit(130)

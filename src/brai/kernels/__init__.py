@@ -1,10 +1,12 @@
 """Every compiled function: arrays and scalars in and out, no Python objects.
 
 - `counts`: contingency tables, the statistic of a conditional-independence (CI) test, the score of a family
+- `lanes`: strings of bits, eight words or eight strings at a time
 - `slicing`, `scoring`: CI tests and family scores on bit slices
 - `refining`: the CI tests of IncreaseResolution
 - `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
 - `grouping`: parts of groups
+- `completing`: the CPDAG of a DAG
 - `predicting`: predictive probabilities of families
 - `climbing`: hill climbing and tabu search over DAGs
 - `listing`, `ordering`: scored parent sets; local search over orders

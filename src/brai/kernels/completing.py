@@ -35,10 +35,10 @@ def complete(dag: Array) -> tuple[bool, Array]:
                 if waiting[y] == 0:
                     order[n] = y
                     n += 1
-    out, compelled = dag.copy(), np.zeros((d, d), np.bool_)  # compelled[y, p] for p → y
+    out = dag.copy()
     if n < d:
         return False, out
-    parents = np.empty(d, np.int64)
+    parents, compelled = np.empty(d, np.int64), np.zeros((d, d), np.bool_)  # compelled[y, p] for p → y
     for i in range(d):
         y, m, x = order[i], 0, -1
         for p in range(d):

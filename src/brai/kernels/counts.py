@@ -43,7 +43,7 @@ class Sample(NamedTuple):
     arities: Array  # (d,) int64
     n_rows: int  # N, the sum of the weights
     first: Array  # (d,) int64: where the bits of a variable begin, -1 if it has too many states
-    bits: Array  # (states of all these variables + 1, words) uint64; the last string is of all rows
+    bits: Array  # (states of all these variables + 1, words) uint64; the last string is all ones
 
 
 class Cells(NamedTuple):
@@ -82,7 +82,7 @@ class Slices(NamedTuple):
     whole: Array  # (blocks,) int64: whether no configuration goes on in the next block
     counts: Array  # (states,) int64: of y in one configuration
     split: Array  # (states, 8) int64: of x in one block
-    kept: Array  # (3,) int64: blocks, -1 if too many; states of y beyond one in each z; blocks that are filled
+    kept: Array  # (3,) int64: blocks, -1 if too many; states of y beyond one in each z; blocks filled so far
 
 
 class Work(NamedTuple):

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils as _cgutils
-from numba.core import config
+from numba.core import config, errors
 from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 
@@ -73,6 +73,13 @@ def fill_block(block: Any, strings: Any, sources: Any, bits: Any, others: Any) -
     """Put into lane j the bits that strings[sources[j]] and bits[others[j]] have in common."""
     for lane in range(LANES):
         block[:, lane] = strings[sources[lane]] & bits[others[lane]]
+
+
+def _check(*arrays: Any) -> None:
+    """What the code below takes for granted."""
+    for own in arrays:
+        if own.layout != "C" or own.dtype.bitwidth != 64:
+            raise errors.TypingError(f"{own} is not of words one after the other")
 
 
 class _Vectors:
@@ -183,17 +190,9 @@ class _Vectors:
 if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-    def ones(typing, word):  # type: ignore[no-untyped-def]
-        """The same, by the instruction that there is for it."""
-
-        def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.ctpop(arguments[0])
-
-        return types.int64(types.uint64), code
-
-    @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def in_common(typing, a, b):  # type: ignore[no-untyped-def]
         """The same, in vectors."""
+        _check(a, b)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return _Vectors(context, builder, signature.args, arguments).common()
@@ -203,6 +202,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def intersect(typing, a, b, out):  # type: ignore[no-untyped-def]
         """The same, in vectors."""
+        _check(a, b, out)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             vectors = _Vectors(context, builder, signature.args, arguments)
@@ -213,6 +213,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def count_lanes(typing, block, bits, first, r, held, out):  # type: ignore[no-untyped-def]
         """The same, in vectors."""
+        _check(block, bits, held, out)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             vectors = _Vectors(context, builder, signature.args, arguments)
@@ -224,6 +225,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def fill_block(typing, block, strings, sources, bits, others):  # type: ignore[no-untyped-def]
         """The same, eight words of eight strings at a time."""
+        _check(block, strings, sources, bits, others)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             vectors = _Vectors(context, builder, signature.args, arguments)
@@ -244,7 +246,8 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def weigh_lanes(typing, block, bits, first, r, held, place, weight, values):  # type: ignore[no-untyped-def]
-        """The same, in vectors; values are loaded one by one, which is faster than all eight at once."""
+        """The same, in vectors."""
+        _check(block, bits, held, place, weight, values)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             vectors = _Vectors(context, builder, signature.args, arguments)
@@ -256,6 +259,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
                 occurs = builder.icmp_signed(">", counts, vectors.zeros)
                 vectors.add(beyond, builder.zext(occurs, vectors.vector))
                 for at in vectors.elements(builder.add(places, counts)):
+                    # "atomic" keeps LLVM from loading all eight by one instruction, which is slower
                     value = builder.load_atomic(builder.gep(vectors.given[7], [at]), "unordered", 8)
                     vectors.add(total, value)
 

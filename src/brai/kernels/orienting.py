@@ -60,7 +60,7 @@ def colliders(
             continue
         degree, alone = 0, False
         for x in range(k):
-            if joined(adj, x, z):
+            if joined(adj, z, x):
                 near[degree] = x
                 degree += 1
         for i in range(degree):

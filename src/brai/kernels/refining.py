@@ -102,30 +102,30 @@ def refine_part(
     for y in range(first, last):
         if not endo[y]:
             continue
-        open_edges = 0
+        n_targets = 0
         for x in range(k):
-            if (which == LATER and x < y) or (which == EARLIER and x > y):
+            if (which == LATER and x < y) or (which == EARLIER and x > y) or endo[x] != inside:
                 continue
-            if bounds[nodes[x], nodes[y]] == MUST or bounds[nodes[y], nodes[x]] == MUST:
+            if not (adj[y, x] or adj[x, y] or sep[y, x] == UNKNOWN):  # rows first: columns lie far apart
                 continue
-            if endo[x] == inside and (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
-                targets[open_edges] = x
-                open_edges += 1
-        if open_edges == 0:
+            if bounds[nodes[y], nodes[x]] != MUST and bounds[nodes[x], nodes[y]] != MUST:
+                targets[n_targets] = x
+                n_targets += 1
+        if n_targets == 0:
             continue
         m = potential_parents(start, nodes, y, association, candidates) if n > 0 else 0
-        n_targets = open_edges
         changed = 0 if m >= n else -1
         for j in range(n):
             chosen[j] = j
-        while changed >= 0 and open_edges > 0:
+        while changed >= 0 and n_targets > 0:
             for j in range(changed, n):
                 given[j] = nodes[candidates[chosen[j]]]
             turn(work, changed)
+            left = 0  # of the targets
             for i in range(n_targets):
                 x = targets[i]
-                if not (adj[x, y] or adj[y, x] or sep[x, y] == UNKNOWN):
-                    continue
+                targets[left] = x
+                left += 1
                 if not to_be_tested(start, x, y, inside, chosen, n, candidates):
                     continue
                 if tests == budget:
@@ -139,7 +139,7 @@ def refine_part(
                     apart = constant or independent(value, df, decision, cells, rule, 0)
                 if apart:
                     adj[x, y] = adj[y, x] = 0
-                    open_edges -= 1
+                    left -= 1
                     if n > 0 or empty < 0:  # one empty set serves all
                         empty = pool_end
                         pool[pool_end] = n
@@ -150,6 +150,7 @@ def refine_part(
                     if n_removed < len(removed):
                         removed[n_removed, 0], removed[n_removed, 1], removed[n_removed, 2] = x, y, empty
                         n_removed += 1
+            n_targets = left
             changed = next_combination(chosen, n, m)
     return tests, pool_end, n_removed, False
 

@@ -2,12 +2,14 @@
 
 A variable of few states is a string of bits for each of its states, one bit a row of the sample; rows drawn
 several times have several bits. The rows of a cell are the bits that its strings have in common, so a cell costs
-N / 64 words, whatever is in it. That is cheaper than visiting the rows while a table has few cells; where it has
-many, or a variable has many states, rows are visited (`brai.kernels.counts`). Both count the same integers.
+N / 64 words, in eights, whatever is in it. That is cheaper than visiting the rows while a table has few cells;
+where it has many, or a variable has many states, rows are visited (`brai.kernels.counts`). Both count the same
+integers.
 
 What tests of y given Z share are the strings of each configuration z and of its cells (z, y). They lie side by
 side in blocks of eight (`brai.kernels.lanes`); a test splits each of them by the states of x, adds the values of
-the cells and takes off those of z. Where y has one state only, nothing would be added: such z are left out.
+the cells and takes off those of z. Where y has one state only, nothing would be added (but with BDeu): such z are
+left out.
 
 A test stops when its decision is certain. Each configuration of Z adds to the statistic what is not negative and
 at most the entropy of y in its rows; so a sum that is above the critical value of the largest possible df stays
@@ -23,7 +25,6 @@ from brai.kernels.counts import (
     CELLS,
     FULL,
     ROUNDING,
-    STRATA,
     Array,
     Cells,
     Fixed,
@@ -46,9 +47,10 @@ SETUP = 16  # what a cell costs besides its words, in words
 WORTH = 8  # words that are cheaper than visiting a row
 BESIDES = 8  # what a block costs besides its words, in words of each lane
 PER_ROW = 4.0  # words of each lane that are cheaper than visiting a row
-CERTAIN = 1e-8  # nats; above the rounding of all sums, below ROUNDING
+CERTAIN = 1e-8  # nats; above the rounding of all sums of up to 10^6 rows, below ROUNDING
 
 LABELLED, SLICED, ROWS_OF, SLICES_OF = 0, 1, 2, 3  # places in Work.ready
+N_BLOCKS, SPARE, FILLED = 0, 1, 2  # places in Slices.kept
 DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1
 
 
@@ -189,7 +191,7 @@ def pair_up(sample: Sample, cells: Cells, kind: int, work: Work, y: int, n: int,
             slices.source[b, lane] = s
             if a < 0:
                 slices.held[b, lane], slices.place[b, lane] = size, negative
-                slices.weight[b, lane] = seen - 1 if kind == STRATA else -(kind == CELLS)
+                slices.weight[b, lane] = seen - 1 if kind != CELLS else -1
             else:
                 slices.other[b, lane] = first + a
                 slices.held[b, lane], slices.weight[b, lane] = counts[a], kind == CELLS
@@ -200,7 +202,7 @@ def pair_up(sample: Sample, cells: Cells, kind: int, work: Work, y: int, n: int,
     slices.rest[b + 1] = 0
     for j in range(b, -1, -1):
         slices.rest[j] += slices.rest[j + 1]
-    slices.kept[1], slices.kept[2] = spare, 0
+    slices.kept[SPARE], slices.kept[FILLED] = spare, 0
     return b + 1
 
 
@@ -223,7 +225,7 @@ def sliced_statistic(
     A ``collider`` of -1 asks for the number itself.
     """
     slices, first, r, r_y, size = work.slices, sample.first[x], sample.arities[x], sample.arities[y], z_size
-    n_blocks, rest = slices.kept[0], slices.rest
+    n_blocks, rest = slices.kept[N_BLOCKS], slices.rest
     may_stop = collider >= 0 and not cells.bdeu and rule.df != CELLS
     df, value = 0, np.int64(0)
     full = int(min((r - 1) * (r_y - 1) * z_size, 2.0**40)) if rule.df == FULL else 0
@@ -232,12 +234,12 @@ def sliced_statistic(
     if may_stop:
         if rule.critical[collider, 0] == np.inf and rest[0] + slack <= limit(cells, rule, collider, 1):
             return np.int64(0), 1, INDEPENDENT
-        highest = limit(cells, rule, collider, full if rule.df == FULL else slices.kept[1] * (r - 1)) + slack
+        highest = limit(cells, rule, collider, full if rule.df == FULL else slices.kept[SPARE] * (r - 1)) + slack
     for b in range(n_blocks):
         block, held, place, weight = slices.blocks[b], slices.held[b], slices.place[b], slices.weight[b]
-        if b == slices.kept[2]:  # the first test that comes so far
+        if b == slices.kept[FILLED]:  # the first test that comes so far
             fill_block(block, slices.strata[n], slices.source[b], sample.bits, slices.other[b])
-            slices.kept[2] = b + 1
+            slices.kept[FILLED] = b + 1
         if cells.bdeu:
             count_lanes(block, sample.bits, first, r, held, slices.split)
             added, states = bdeu_values(cells, slices.split, r, place, weight, size * r, size * r * r_y)
@@ -309,9 +311,9 @@ def test(
         for j in range(ready[SLICED], n):
             slice_further(sample, work, j, given[j])
         ready[SLICED], ready[SLICES_OF] = n, y
-        slices.kept[0] = pair_up(sample, cells, rule.df, work, y, n, z_size)
-    if slices.kept[0] >= 0 and sample.first[x] >= 0:
-        cost = slices.kept[0] * (sample.arities[x] - 1) * ((sample.n_rows >> 6) + BESIDES)
+        slices.kept[N_BLOCKS] = pair_up(sample, cells, rule.df, work, y, n, z_size)
+    if slices.kept[N_BLOCKS] >= 0 and sample.first[x] >= 0:
+        cost = slices.kept[N_BLOCKS] * (sample.arities[x] - 1) * ((sample.n_rows >> 6) + BESIDES)
         if cost <= PER_ROW * len(sample.weights) + 128:
             return sliced_statistic(sample, cells, rule, work, x, y, n, z_size, collider)
     value, df = rows_statistic(sample, cells, rule.df, work, x, y, given, n, z_size)
