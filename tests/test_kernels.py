@@ -12,7 +12,7 @@ from brai import CITest, Dataset
 from brai.adjacency import d_separated
 from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.graphs import PDAG, NoExtensionError
-from brai.kernels import counts, orienting, predicting, refining, scoring, slicing
+from brai.kernels import counts, grouping, orienting, predicting, refining, scoring, slicing
 from brai.kernels.counts import CELLS, FULL, STRATA, Rule
 from brai.rai import Learner
 from brai.sampling import best_route
@@ -247,7 +247,8 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
             head[int(a), int(c)] = head[int(b), int(c)] = 1
         adj = dag | dag.T
         sep, pool, nodes = np.zeros((d, d), np.int32), np.zeros(1, np.int32), np.arange(d)
-        orienting.meek(np.ones(d, np.uint8), adj, head, sep, pool, nodes, FREE, False)
+        near = grouping.neighbours(adj)
+        orienting.meek(np.ones(d, np.uint8), adj, *near, head, sep, pool, nodes, FREE, False)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
 
 

@@ -1,4 +1,7 @@
-"""Groups: what their graphs weigh, and how a part is cut out. Compiled, so that workers do not wait for Python."""
+"""Groups: who is adjacent to whom, what a graph weighs, how a part is cut out.
+
+Compiled, so that workers do not wait for Python.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,36 @@ import numpy as np
 
 from brai._jit import njit
 from brai.kernels.counts import Array
+
+NEARBY = 64  # rows of a graph whose columns are read together, or memory would be waited for
+
+
+@njit
+def joined(adj: Array, a: int, b: int) -> bool:
+    """Whether a and b are adjacent."""
+    return adj[a, b] or adj[b, a]
+
+
+@njit
+def neighbours(adj: Array) -> tuple[Array, Array]:
+    """Adjacent nodes of all nodes in a row, in increasing order, and where those of each begin."""
+    k = len(adj)
+    both, first = np.empty((k, k), np.uint8), np.zeros(k + 1, np.int64)
+    for block in range(0, k, NEARBY):
+        for v in range(k):
+            for u in range(block, min(k, block + NEARBY)):
+                both[v, u] = joined(adj, v, u)
+    for v in range(k):
+        first[v + 1] = first[v]
+        for u in range(k):
+            first[v + 1] += both[v, u]
+    near, n = np.empty(first[k], np.int64), 0
+    for v in range(k):
+        for u in range(k):
+            if both[v, u]:
+                near[n] = u
+                n += 1
+    return first, near
 
 
 @njit
@@ -27,14 +60,18 @@ def loads(endo: Array, adj: Array) -> tuple[int, int, int]:
 @njit
 def cut_out(nodes: Array, adj: Array, sep: Array, label: Array, i: int) -> tuple[Array, Array, Array, Array]:
     """The part with this label and those that are parents of a member: nodes, endo, adj and sep."""
-    k, n = len(nodes), 0
-    kept = np.empty(k, np.int64)
+    k, n, m = len(nodes), 0, 0
+    kept, members = np.empty(k, np.int64), np.empty(k, np.int64)
+    for v in range(k):
+        if label[v] == i:
+            members[m] = v
+            m += 1
     for u in range(k):
         here = label[u] == i
-        for v in range(k):
+        for v in members[:m]:
             if here:
                 break
-            here = label[v] == i and adj[u, v] != 0
+            here = adj[u, v] != 0
         if here:
             kept[n] = u
             n += 1

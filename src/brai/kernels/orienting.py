@@ -6,13 +6,8 @@ import numpy as np
 
 from brai._jit import lean, njit
 from brai.kernels.counts import MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.kernels.grouping import joined, neighbours
 from brai.kernels.slicing import begin, independent, test, turn
-
-
-@njit
-def joined(adj: Array, a: int, b: int) -> bool:
-    """Whether a and b are adjacent."""
-    return adj[a, b] or adj[b, a]
 
 
 @njit
@@ -109,17 +104,16 @@ def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
 
 @njit
 def meek_fires(
-    adj: Array, head: Array, sep: Array, pool: Array, nodes: Array, strict: bool, b: int, c: int
+    adj: Array, near: Array, head: Array, sep: Array, pool: Array, nodes: Array, strict: bool, b: int, c: int
 ) -> bool:
-    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c.
+    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c; ``near`` are those next to b.
 
     R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
     be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
     was tested.
     """
-    k = len(adj)
-    for a in range(k):
-        if a in (b, c):
+    for a in near:
+        if a == c:
             continue
         if head[a, b] and not joined(adj, a, c):  # R1: a → b
             if not strict or separates(sep, pool, a, c, nodes[b]):
@@ -127,12 +121,12 @@ def meek_fires(
         into_c = head[a, c] and not head[c, a]
         if into_c and head[b, a] and not head[a, b]:  # R2: b → a → c
             return True
-        if into_c and joined(adj, b, a) and not head[a, b] and not head[b, a]:  # R3: b – a → c, b – e → c
-            for e in range(a):
+        if into_c and not head[a, b] and not head[b, a]:  # R3: b – a → c, b – e → c
+            for e in near:
                 if (
-                    head[e, c]
+                    e < a
+                    and head[e, c]
                     and not head[c, e]
-                    and joined(adj, b, e)
                     and not head[e, b]
                     and not head[b, e]
                     and not joined(adj, a, e)
@@ -146,6 +140,8 @@ def meek_fires(
 def meek(
     endo: Array,
     adj: Array,
+    first: Array,
+    near: Array,
     head: Array,
     sep: Array,
     pool: Array,
@@ -158,18 +154,19 @@ def meek(
     An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures. None is
     directed from b to c if b may be no ancestor of c (``before``, see `colliders`).
     """
-    k, again = len(adj), True
-    while again:
-        again = False
-        new = np.zeros((k, k), np.uint8)
-        for b in range(k):
-            for c in range(k):
-                if not (endo[b] and endo[c] and before[nodes[b], nodes[c]]):
+    n, new = 1, np.empty((len(near), 2), np.int64)
+    while n > 0:
+        n = 0
+        for b in range(len(adj)):
+            own = near[first[b] : first[b + 1]]
+            for c in own:
+                if not (endo[b] and endo[c] and before[nodes[b], nodes[c]]) or head[b, c] or head[c, b]:
                     continue
-                if joined(adj, b, c) and not head[b, c] and not head[c, b]:
-                    new[b, c] = meek_fires(adj, head, sep, pool, nodes, strict, b, c)
-                    again = again or new[b, c]
-        head |= new
+                if meek_fires(adj, own, head, sep, pool, nodes, strict, b, c):
+                    new[n, 0], new[n, 1] = b, c
+                    n += 1
+        for i in range(n):
+            head[new[i, 0], new[i, 1]] = 1
 
 
 @njit
@@ -182,14 +179,15 @@ def direct(
     order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
     directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
     """
-    meek(endo, adj, head, sep, pool, nodes, before, strict)
+    first, near = neighbours(adj)
+    meek(endo, adj, first, near, head, sep, pool, nodes, before, strict)
     for a in range(len(adj)):
-        for b in range(len(adj)):
-            if endo[a] and endo[b] and joined(adj, a, b) and not before[nodes[b], nodes[a]]:
+        for b in near[first[a] : first[a + 1]]:
+            if endo[a] and endo[b] and not before[nodes[b], nodes[a]]:
                 head[a, b] = 1
     for a in range(len(adj)):
-        for b in range(a):
-            if joined(adj, a, b) and (endo[a] or endo[b]):
+        for b in near[first[a] : first[a + 1]]:
+            if b < a and (endo[a] or endo[b]):
                 adj[a, b] = not (head[b, a] and not head[a, b])
                 adj[b, a] = not (head[a, b] and not head[b, a])
 
@@ -345,25 +343,6 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
             if endo[near[e]] and here[near[e]]:  # nothing has changed for others
                 sink_cost(adj, nodes, bounds, here, first, near, near[e], costs[near[e]])
     return dag, repaired
-
-
-@njit
-def neighbours(adj: Array) -> tuple[Array, Array]:
-    """Adjacent nodes of all nodes in a row, in increasing order, and where those of each begin."""
-    k = len(adj)
-    first = np.zeros(k + 1, np.int64)
-    for v in range(k):
-        for u in range(k):
-            first[v + 1] += joined(adj, u, v)
-    for v in range(k):
-        first[v + 1] += first[v]
-    near, n = np.empty(first[k], np.int64), 0
-    for v in range(k):
-        for u in range(k):
-            if joined(adj, u, v):
-                near[n] = u
-                n += 1
-    return first, near
 
 
 @lean

@@ -17,10 +17,12 @@ def mark_variables(nodes: Array, sep: Array, pool: Array, mark: Array) -> None:
     """Mark the variables that tests of a group may ask for: its nodes, and those in separating sets of them."""
     for v in nodes:
         mark[v] = 1
-    for at in sep.flat:
-        if at >= 0:
-            for m in range(pool[at]):
-                mark[pool[at + 1 + m]] = 1
+    for a in range(len(sep)):
+        for b in range(a):
+            at = sep[a, b]
+            if at >= 0:
+                for m in range(pool[at]):
+                    mark[pool[at + 1 + m]] = 1
 
 
 @njit
