@@ -73,6 +73,15 @@ class Call(NamedTuple):
         return "-".join(map(str, (kind, *self.path)))
 
 
+class Tested(NamedTuple):
+    """A node whose tests were made in parts."""
+
+    edges: Edges
+    pool: NDArray[np.int32]
+    head: NDArray[np.uint8]
+    ci_tests: NDArray[np.int64]
+
+
 class Part(NamedTuple):
     """A group below a node: its leaves, one for each sample, or what is to be called for each."""
 
@@ -146,13 +155,18 @@ def subtree(problem: Problem, call: Call) -> Made:
         return Made(node, (), tally.ci_tests, tally.late, tally.exhausted)
 
 
-def one_node(problem: Problem, call: Call) -> Made:
-    """A node alone."""
+def one_node(problem: Problem, call: Call, tested: Tested | None) -> Made:
+    """A node alone, or what is left of it where its tests were made in parts."""
     with _bench(problem) as bench:
-        sample, learner = bench.sample(call), bench.learner
-        learner.load(call.pool)
-        refined = learner.increase_resolution(call.group, call.n, sample, call.limit)
-        return _made(bench.grower, call, refined, np.zeros(0, np.int64))
+        learner, ci_tests = bench.learner, np.zeros(0, np.int64)
+        if tested is not None:
+            edges, pool, head, ci_tests = tested
+            refined = learner.directed(call.group, _own_copy(edges), head.copy(), pool)
+        else:
+            sample = bench.sample(call)
+            learner.load(call.pool)
+            refined = learner.increase_resolution(call.group, call.n, sample, call.limit)
+        return _made(bench.grower, call, refined, ci_tests)
 
 
 def some_tests(problem: Problem, call: Call, edges: Edges, which: int, first: int, last: int) -> Removed:
@@ -174,20 +188,6 @@ def some_heads(
     """Part of the v-structures of a node."""
     with _bench(problem) as bench:
         return bench.learner.heads(call.group, call.n, bench.sample(call), edges, pool, first, last)
-
-
-def the_rest(
-    problem: Problem,
-    call: Call,
-    edges: Edges,
-    pool: NDArray[np.int32],
-    head: NDArray[np.uint8],
-    ci_tests: NDArray[np.int64],
-) -> Made:
-    """A node whose tests were made in parts."""
-    with _bench(problem) as bench:
-        refined = bench.learner.directed(call.group, _own_copy(edges), head.copy(), pool)
-        return _made(bench.grower, call, refined, ci_tests)
 
 
 def _made(grower: Grower, call: Call, refined: Group, ci_tests: NDArray[np.int64]) -> Made:
@@ -248,10 +248,12 @@ def grow_with(
         grower.progressed(share)
 
     while calls and (len(calls) < ENOUGH or any(_is_large(call) for call in calls)):
-        large, small = _divided(calls, workers)
-        results = [*_in_parts(workers, problem, large), *_nodes(workers, problem, small)]
+        large, whole = _divided(calls, workers)
+        tasks = [*((call, None) for call in whole), *zip(large, _in_parts(workers, problem, large), strict=True)]
+        keys = [call.key("node") for call, _ in tasks]
+        results = workers.run(one_node, tasks, shared=(problem,), keys=keys, kept=_in_time)
         calls = []
-        for call, result in zip([*large, *small], results, strict=True):
+        for (call, _), result in zip(tasks, map(Made.of, results), strict=True):
             done = sum(part.group is None for part in result.parts) / len(result.parts)
             note(call, result, call.share * done)
             calls += _calls(call, result, s)
@@ -297,12 +299,6 @@ def _assembled(made: dict[tuple[int, ...], Made], s: int, path: tuple[int, ...] 
     return BootstrapNode(len(path) // 2, groups)
 
 
-def _nodes(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
-    keys = [call.key("node") for call in calls]
-    tasks = [(call,) for call in calls]
-    return [Made.of(own) for own in workers.run(one_node, tasks, shared=(problem,), keys=keys, kept=_in_time)]
-
-
 def _in_time(made: Made) -> bool:
     return not made.late
 
@@ -322,8 +318,8 @@ def _is_large(call: Call) -> bool:
     return bool(LARGE <= most < call.limit)
 
 
-def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Made]:
-    """Large nodes, the tests of all of them shared out step by step."""
+def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Tested]:
+    """The tests of large nodes, shared out step by step."""
     edges = [Edges(call.group.adj.copy(), call.group.adj.copy(), call.group.sep.copy()) for call in calls]
     pools = [call.pool for call in calls]
     tallies = [Tally(np.zeros(call.n + 3, np.int64)) for call in calls]
@@ -351,9 +347,7 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
         heads[i][:, begin:end] = head
         tallies[i].add(tally)
     tests = [own.ci_tests for own in tallies]
-    rest = list(zip(calls, edges, pools, heads, tests, strict=True))
-    keys = [call.key("node") for call in calls]
-    return workers.run(the_rest, rest, shared=(problem,), keys=keys, kept=_in_time)
+    return [Tested(*own) for own in zip(edges, pools, heads, tests, strict=True)]
 
 
 def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ Estimates are of the highest point, and meant to be on the safe side by less tha
 grows without end is not foreseen; `max_tests` and `budget` end it. Exact learners have `brai.exact.estimate`.
 
 >>> print(estimate(1_000_000, 50, polish=False))
-1.11 GB: program 0.34, data 0.10, samples 0.44, scratch 0.23, graphs 0.00, tree 0.00
+1.16 GB: program 0.34, data 0.10, samples 0.44, scratch 0.27, graphs 0.00, tree 0.00
 """
 
 from __future__ import annotations
