@@ -97,6 +97,23 @@ def test_an_early_decision_is_the_decision(ci, seed, bootstrap, collider):
         assert slicing.independent(value, df, decision, cells, rule, collider) == exact
 
 
+@pytest.mark.parametrize("ci", RULES[:4], ids=lambda own: f"{own.name}-{own.df}-{own.undecided}")
+def test_no_decision_is_made_in_the_middle_of_a_configuration(rng, ci):
+    """With 9 states and more, y fills several blocks for each z; a sum over some of them says nothing."""
+    rows = 400
+    cells, rule = ci.cells(rows), ci.rule(rows, bootstrap=False)
+    for strength in (0.0, 0.1, 0.3, 0.6):
+        data = mixed_data(rng, rows, [2, 3, 2, 12, 9, 16], strength)
+        sample = full_sample(data)
+        for x, y, z in itertools.product(range(4), (3, 4, 5), (0, 1, 2)):
+            if len({x, y, z}) == 3:
+                for given_z in ([], [z]):
+                    (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, given_z, 0)
+                    on = on_rows(data, sample, cells, rule.df, x, y, given_z)
+                    exact = counts.excess(cells, rule, 0, *on) <= 0
+                    assert slicing.independent(value, df, decision, cells, rule, 0) == exact
+
+
 def test_decisions_do_come_early(rng):
     """Else the test above shows nothing."""
     ci, early = CITest(), set()
