@@ -60,6 +60,10 @@ def test_compiling_is_announced_once(copy):
         "for _ in range(2): announce(caller, 'int64')\ncaller(np.ones(2, int))"
     )
     environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
+    other = code + "\nannounce(caller, 'float64')"  # soon after
+    later = code + "\nimport brai._jit\nbrai._jit.A_WHILE = 0.0\nannounce(caller, 'float64')"
+    assert run(later, **{**environment, "NUMBA_CACHE_DIR": str(copy / "later")}).count("compiling") == 2
+    assert run(other, **{**environment, "NUMBA_CACHE_DIR": str(copy / "other")}).count("compiling") == 1
     assert run(code, **environment).count("compiling") == 1
     assert run(code, **environment) == ""  # on disk by now
 

@@ -10,14 +10,17 @@ compiles all of them anew. Where no cache can be written, functions are compiled
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 
-_announced: set[str] = set()
+A_WHILE = 60.0  # seconds
+_announced: dict[str, float] = {}  # when, by type
 _looked_at: set[tuple[int, str]] = set()  # looking on disk takes longer than many a kernel
 
 
@@ -91,7 +94,10 @@ def _on_disk(dispatcher: Any) -> list[Any]:
 
 
 def announce(dispatcher: Any, codes: object) -> None:
-    """Say once that compiling takes a while, if there is no machine code for ``codes`` of that type."""
+    """Say once that compiling takes a while, if there is no machine code for ``codes`` of that type.
+
+    What comes within that while is meant by it too.
+    """
     key = (id(dispatcher), str(codes))
     if key in _looked_at or not hasattr(dispatcher, "signatures"):
         return
@@ -99,5 +105,8 @@ def announce(dispatcher: Any, codes: object) -> None:
     known = [*dispatcher.signatures, *_on_disk(dispatcher)]
     if any(f"rray({codes}," in str(signature) for signature in known) or str(codes) in _announced:
         return
-    _announced.add(str(codes))
+    now, last = time.monotonic(), max(_announced.values(), default=-math.inf)
+    _announced[str(codes)] = now
+    if now < last + A_WHILE:
+        return
     print("brai: compiling for this machine, once; about a minute …", file=sys.stderr, flush=True)
