@@ -86,10 +86,10 @@ def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) 
 
 def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
     """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected."""
-    made = completed(given := checked(adjacency))
-    if made is None:
-        topological_order(given)  # says why
-    return given if made is None else made
+    topological_order(given := checked(adjacency))  # refuses a cycle
+    made = completed(given)
+    assert made is not None
+    return made
 
 
 def completed(adjacency: Adjacency) -> Adjacency | None:

@@ -335,9 +335,7 @@ def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:
     for child, parents in families:
         for parent in parents:
             cells[parent * d + child] = 1
-    dag = np.frombuffer(cells, np.int8).reshape(d, d)
-    made = completed(dag)
-    return PDAG._trusted(names, dag_to_cpdag(dag) if made is None else made)
+    return PDAG._trusted(names, np.frombuffer(cells, np.int8).reshape(d, d)).to_cpdag()
 
 
 def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:

@@ -222,10 +222,11 @@ def grow_with(
     progress: Progress | None = None,
 ) -> GGT:
     """`brai.tree.grow` with the help of workers."""
-    grower, root = Grower(learner, scores, s, seed, progress), learner.root()
-    first = grower.done(root, 0)
-    if first is not None or (workers.n == 1 and workers.checkpoint is None):
+    if workers.n == 1 and workers.checkpoint is None:
         return grow(learner, scores, s, seed, progress)
+    grower, root = Grower(learner, scores, s, seed, progress), learner.root()
+    if (leaf := grower.done(root, 0)) is not None:
+        return GGT(leaf, learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))
     problem = Problem(
         learner.data,
         learner.ci_test,

@@ -78,7 +78,7 @@ def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
     """One loop for each of `Rates`, for data of so many rows: strings of rows / 64 words, rows + 1 values."""
     rng = np.random.default_rng(0)
     words = _words(rows)
-    strings = 8 if words > 32 else 32  # with the block 10 kB for 79 words, 2.5 kB for 8
+    strings = 8 if words > 32 else 32  # with the block 10 kB for 80 words, 2.5 kB for 8
     block, bits = (rng.integers(0, 2**63, shape).astype(np.uint64) for shape in ((words, LANES), (strings, words)))
     held, out = np.full(LANES, rows), np.zeros((strings + 1, LANES), np.int64)
     table, places = rng.integers(0, 2**40, (1, rows + 1)), rng.integers(0, rows + 1, (64, LANES))
