@@ -19,7 +19,8 @@ import pytest
 import brai
 from brai import BRAI, Bootstrap, HillClimbing, growing
 from brai._archive import FormatError
-from brai.checkpoint import Checkpoint, described, fingerprint
+from brai._lock import FolderInUseError, claimed
+from brai.checkpoint import Checkpoint, OtherRunError, described, fingerprint
 from brai.families import FamilyTable
 from brai.graphs import PDAG
 from brai.independence import Oracle
@@ -306,6 +307,71 @@ def test_workers_budget_and_talk_may_differ(full, whole, monkeypatch, capsys):
     found, keys = saved_by(monkeypatch, lambda: fitted(str(full), n_jobs=3, budget=1000.0, verbose=True))
     assert keys == []
     same(outcome(found), whole)
+
+
+OTHERS = [brai.load_network("asia").sample(300, random_state=seed) for seed in (8, 9)]
+
+
+def test_two_runs_that_start_together_do_not_mix(folder):
+    """Whoever comes second is told so, and the first one's result is that of a run alone."""
+    alone = [outcome(fitted(None, data)) for data in OTHERS]
+    for _ in range(4):
+        found: dict[int, object] = {}
+        gate = threading.Barrier(2)
+
+        def one(i, found=found, gate=gate):
+            gate.wait()
+            try:
+                found[i] = outcome(fitted(folder, OTHERS[i]))
+            except (FolderInUseError, OtherRunError) as error:
+                found[i] = error
+
+        threads = [threading.Thread(target=one, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        done = [i for i in range(2) if not isinstance(found[i], Exception)]
+        assert done  # nobody keeps both out
+        for i in done:
+            same(found[i], alone[i])
+        for i in set(range(2)) - set(done):
+            assert str(folder) in str(found[i])
+        Checkpoint(folder).clear()
+        assert not folder.exists()
+
+
+def test_a_folder_in_use_is_refused_with_who_uses_it(folder):
+    folder.mkdir()
+    with claimed(folder), pytest.raises(FolderInUseError, match="give another folder") as error:
+        fitted(folder)
+    assert str(folder) in str(error.value)
+    assert f"process {os.getpid()}" in str(error.value)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_part_of_another_run_is_refused(full, folder, tmp_path):
+    """Parts know their place in the tree; they know their run too."""
+    fitted(tmp_path / "other", OTHERS[0])
+    for kind in ("node", "tree", "orders"):
+        copied(full, folder)
+        ours = {path.name for path in folder.glob(f"{kind}*")}
+        theirs = [path for path in sorted((tmp_path / "other").glob(f"{kind}*")) if path.name in ours]
+        if not theirs:
+            continue
+        (folder / theirs[0].name).write_bytes(theirs[0].read_bytes())
+        with pytest.raises(FormatError, match="it is a part of another run") as error:
+            fitted(folder)
+        assert theirs[0].name in str(error.value)
+        Checkpoint(folder).clear()
+
+
+@pytest.mark.parametrize("name", ["", b"x", 3])
+def test_what_is_no_folder_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="give the name of a folder, or None"):
+        fitted(name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_seed_no_checkpoint(folder):

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import brai
+from brai._lock import FolderInUseError, claimed
 from brai.cli import cli, main
 from brai.cli.work import FILES
 
@@ -316,3 +317,53 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path, monkeypatch, capsys
     assert sorted(path.name for path in out.iterdir()) == ["model.brai", "unfinished"]
     assert not any((out / "unfinished").iterdir())
     assert (out / "model.brai").read_bytes() == b"what was there"
+
+
+def awkward(path: Path, name: str) -> Path:
+    data = brai.load_network("cancer").sample(100, random_state=0)
+    return write_csv(path, brai.Dataset(data.codes, (name, *data.names[1:]), data.states))
+
+
+@pytest.mark.parametrize("name", ['say "hi"', "two\nlines"])
+def test_what_cannot_be_written_is_left_out_with_a_note(name, tmp_path):
+    table, out = awkward(tmp_path / "t.csv", name), tmp_path / "out"
+    out.mkdir()
+    (out / "network.bif").write_text("of another run")
+    (out / "report.html").write_text("of another run")
+    result = run("learn", table, "-o", out, "-k", "5", "--quiet", "--json")
+    assert result.exit_code == 0, result.output
+    assert "warning: network.bif is left out" in result.stderr
+    found = json.loads(result.stdout)
+    assert list(found["left_out"]) == ["network.bif"]
+    assert json.loads((out / "summary.json").read_text()) == found
+    assert sorted(path.name for path in out.iterdir()) == sorted(set(FILES) - {"network.bif"})
+    assert "of another run" not in (out / "report.html").read_text()
+    assert "network.bif" not in run("learn", table, "-o", out, "-k", "5", "--quiet").stderr.splitlines()[-1]
+
+
+def test_files_are_replaced_together(learned, tmp_path, monkeypatch):
+    """If one of them cannot be written, the old ones all stay."""
+    table, out = awkward(tmp_path / "t.csv", "x"), tmp_path / "out"
+    out.mkdir()
+    for name in FILES:
+        (out / name).write_text(f"old {name}")
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("brai.report.write", full)
+    assert isinstance(run("learn", table, "-o", out, "-k", "5", "--quiet").exception, OSError)
+    for name in FILES:
+        assert (out / name).read_text() == f"old {name}"
+    assert not list(out.glob(".*"))
+
+
+def test_two_commands_with_one_folder(tmp_path):
+    table, out = awkward(tmp_path / "t.csv", "x"), tmp_path / "out"
+    out.mkdir()
+    with claimed(out):
+        result = run("learn", table, "-o", out, "-k", "5", "--quiet")
+    assert isinstance(result.exception, FolderInUseError)
+    assert str(out) in str(result.exception)
+    assert list(out.iterdir()) == []
+    assert run("learn", table, "-o", out, "-k", "5", "--quiet").exit_code == 0

@@ -5,6 +5,9 @@ own, written whole or not at all. Each part is what it would be in any other run
 run that goes on gives the result of one that was never stopped. Files hold JSON and plain arrays; nothing in them
 is executed.
 
+One run at a time has the folder (`brai._lock`), and each part carries the digest of its run: what came from another
+run, by whatever way, is refused.
+
 A budget may end a step early, and then later steps get other tasks than they would have got: keys of such steps
 hold a digest of what the task is given (`fingerprint`).
 """
@@ -14,8 +17,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +30,7 @@ from numpy.typing import NDArray
 from brai import __version__
 from brai._archive import FORMAT, VERSION, FormatError, read, write
 from brai._files import write_text
+from brai._lock import claimed
 from brai.data import Dataset
 from brai.graphs import PDAG
 from brai.rai import Group
@@ -39,29 +45,29 @@ class OtherRunError(ValueError):
 
 
 class Checkpoint:
-    """Finished parts in a folder, by their keys."""
+    """Finished parts in a folder, by their keys; ``run`` is the digest of the run that they belong to."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, run: str = ""):
+        self.folder, self.run = folder, run
 
     @classmethod
-    def of(cls, learner: Any, data: Dataset, seed: np.random.SeedSequence) -> Checkpoint | None:
-        """The checkpoint that a learner asks for, if it does."""
+    @contextmanager
+    def of(cls, learner: Any, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Checkpoint | None]:
+        """The checkpoint that a learner asks for, if it does; nobody else has its folder meanwhile."""
         if learner.checkpoint is None:
-            return None
+            yield None
+            return
         if learner.random_state is None:
             raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
         settings = {k: described(v) for k, v in learner.get_params(deep=False).items() if k not in LEFT_OUT}
         run = {"brai": __version__, "learner": type(learner).__name__, "data": digest_of(data), **settings}
-        return cls.open(learner.checkpoint, {**run, "seed": repr(seed)})
+        folder = _made(learner.checkpoint)
+        with claimed(folder):
+            yield cls._open(folder, {**run, "seed": repr(seed)})
 
     @classmethod
-    def open(cls, folder: str | Path, run: Mapping[str, Any]) -> Checkpoint:
+    def _open(cls, place: Path, run: Mapping[str, Any]) -> Checkpoint:
         """The checkpoint of this run; an OtherRunError if the folder holds that of another."""
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
-            raise NotADirectoryError(f"{place} is a file, and a checkpoint is a folder: give another name")
-        place.mkdir(parents=True, exist_ok=True)
         file, said = place / DESCRIPTION, json.loads(json.dumps(run))
         if file.exists():
             try:
@@ -81,7 +87,7 @@ class Checkpoint:
             )
         else:
             _written(place, lambda: write_text(file, json.dumps(said, indent=1) + "\n"))
-        return cls(place)
+        return cls(place, fingerprint(json.dumps(said, sort_keys=True)))
 
     def _file(self, key: str) -> Path:
         return self.folder / f"{key}.part.brai"
@@ -95,7 +101,7 @@ class Checkpoint:
     def save(self, key: str, value: Any) -> None:
         """Keep a finished part."""
         packer = _Packer()
-        meta = {"format": FORMAT, "version": VERSION, "part": key, "value": packer.plain(value)}
+        meta = {"format": FORMAT, "version": VERSION, "run": self.run, "part": key, "value": packer.plain(value)}
         stored = {name: _storable(array) for name, array in packer.arrays.items()}
         _written(self.folder, lambda: write(self._file(key), meta, stored))
 
@@ -103,6 +109,8 @@ class Checkpoint:
         """A finished part; a FormatError if the file is damaged."""
         try:
             meta, arrays = read(self._file(key))
+            if meta["run"] != self.run:
+                raise FormatError("it is a part of another run")
             if meta["part"] != key:
                 raise FormatError(f"it is the part {meta['part']!r}")
             return _Unpacker(arrays).value(meta["value"])
@@ -119,6 +127,17 @@ class Checkpoint:
             file.unlink(missing_ok=True)
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
+
+
+def _made(folder: Any) -> Path:
+    """The folder of a checkpoint, made if it is not there."""
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        raise ValueError(f"checkpoint is {folder!r}: give the name of a folder, or None")
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(f"{place} is a file, and a checkpoint is a folder: give another name")
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def _differences(found: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:

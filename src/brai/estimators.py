@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Literal
 
@@ -157,25 +159,27 @@ class BRAI(RecursiveLearner):
         seed = seed_sequence(self.random_state)
         deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
         data, learner, scores = self._start(X, growing if self.polish else deadline)
-        workers = self._workers(data, seed)
-        with tree_progress(self.verbose) as progress:
-            tree = grow_with(workers, learner, scores, int(self.s), seed, progress)
-        best = best_route(tree)
-        self.polish_trace_ = [("tree", best.log_score)]
-        if self.polish and not isinstance(self.ci_test, Oracle):
-            with status(self.verbose, "searching on from the tree"):
-                bounds = self._bounds(scores.data.names)._asdict()
-                table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
-                found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
-            best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
+        with self._workers(data, seed) as workers:
+            with tree_progress(self.verbose) as progress:
+                tree = grow_with(workers, learner, scores, int(self.s), seed, progress)
+            best = best_route(tree)
+            self.polish_trace_ = [("tree", best.log_score)]
+            if self.polish and not isinstance(self.ci_test, Oracle):
+                with status(self.verbose, "searching on from the tree"):
+                    bounds = self._bounds(scores.data.names)._asdict()
+                    table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
+                    found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
+                best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, learner, best, tree.n_truncated)
         self.tree_: GGT = tree
         self._seed = seed
         self._known_chains: Draws | None = None
         return self
 
-    def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Workers:
-        return Workers(self.n_jobs, Checkpoint.of(self, data, seed))
+    @contextmanager
+    def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Workers]:
+        with Checkpoint.of(self, data, seed) as store:
+            yield Workers(self.n_jobs, store)
 
     def _check(self) -> None:
         self._check_count("s", least=1)
@@ -200,36 +204,40 @@ class BRAI(RecursiveLearner):
         if self._known_chains is None:
             deadline = self._deadline()
             foresee(self._train, self, chains=True)
-            _, scores = self._scores(self._train)
-            names = scores.data.names
-            best = families_of(self.dag_.reorder(names))
-            bounds = bounds_of(self._obeyed, names)._asdict()
-            table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
-            table.add(family for leaf in self.tree_.leaves for family in leaf.families)
-            table.add(best)
-            table.grow(best, SLACK)
-            least, n = self.log_score_ - MODES, 2 * self.n_chains
-            workers = self._workers(self._train, self._seed)
-            climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
-            starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
-            starts += [best] * (self.n_chains - len(starts))
-            n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
-            thin = self.thin or max(100, 10 * len(names))
-            with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
-                self._known_chains = sample_dags(
-                    table,
-                    n_draws,
-                    starts=starts,
-                    thin=thin,
-                    burn_in=thin * n_draws // 2,
-                    max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
-                    seed=_branch(self._seed, 1),
-                    deadline=deadline,
-                    advance=advance,
-                    workers=workers,
-                )
+            with self._workers(self._train, self._seed) as workers:
+                self._known_chains = self._drawn(workers, deadline)
             _warn_of_chains(self._known_chains)
         return self._known_chains
+
+    def _drawn(self, workers: Workers, deadline: float) -> Draws:
+        """DAGs of chains that start at the best graph, and where searches from draws of the tree end."""
+        _, scores = self._scores(self._train)
+        names = scores.data.names
+        best = families_of(self.dag_.reorder(names))
+        bounds = bounds_of(self._obeyed, names)._asdict()
+        table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
+        table.add(family for leaf in self.tree_.leaves for family in leaf.families)
+        table.add(best)
+        table.grow(best, SLACK)
+        least, n = self.log_score_ - MODES, 2 * self.n_chains
+        climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
+        starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
+        starts += [best] * (self.n_chains - len(starts))
+        n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
+        thin = self.thin or max(100, 10 * len(names))
+        with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
+            return sample_dags(
+                table,
+                n_draws,
+                starts=starts,
+                thin=thin,
+                burn_in=thin * n_draws // 2,
+                max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
+                seed=_branch(self._seed, 1),
+                deadline=deadline,
+                advance=advance,
+                workers=workers,
+            )
 
     @interruptible
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:

@@ -328,9 +328,12 @@ class Bootstrap(StructureLearner):
         seed = seed_sequence(self.random_state)
         if self.checkpoint is not None and self.estimator.get_params().get("random_state", 0) is None:
             raise ValueError("a checkpoint needs a random_state of the learner too, so that members are the same")
-        workers = Workers(self.n_jobs, Checkpoint.of(self, data, seed))
         tasks, keys = [(own,) for own in seed.spawn(self.n)], [f"member-{i}" for i in range(self.n)]
-        with counted(self.verbose, "bootstrap samples", self.n) as advance:
+        with (
+            Checkpoint.of(self, data, seed) as store,
+            counted(self.verbose, "bootstrap samples", self.n) as advance,
+        ):
+            workers = Workers(self.n_jobs, store)
             found = workers.run(_fitted, tasks, shared=(self.estimator, data), keys=keys, advance=advance)
         models = [_Member(PDAG(data.names, dag), PDAG(data.names, cpdag), n) for dag, cpdag, n in found]
         families = [families_of(model.dag.reorder(scores.data.names)) for model in models]

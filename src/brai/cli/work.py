@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import shutil
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 import numpy as np
 
 from brai import __version__, exchange, report
-from brai._files import write_text
+from brai._files import plain_file, write_text
+from brai._lock import claimed
 from brai.checkpoint import Checkpoint, OtherRunError
-from brai.cli.options import writable
+from brai.cli.options import warn, writable
 from brai.estimators import BRAI
 from brai.io import save
 from brai.posterior import Posterior
@@ -53,9 +58,10 @@ def learn(
         raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
     if settings["n_jobs"] == 0:
         raise click.UsageError("--jobs is 0: give the number of workers, or -1 for all cores")
-    if output is not None:
-        writable(output)
-        settings["checkpoint"] = output / UNFINISHED
+    if output is None:
+        held: AbstractContextManager[None] = nullcontext()
+    else:
+        held, settings["checkpoint"] = claimed(writable(output)), output / UNFINISHED
     make = BRAI.paper if paper else BRAI
     model = make(
         s=s,
@@ -66,28 +72,30 @@ def learn(
         **settings,
     )
     stopped = False
-    try:
-        _fit(model, data)
-        posterior, source = _posterior(model, k, draws, temperature, prior, seed)
-    except KeyboardInterrupt:
+    with held:
+        try:
+            _fit(model, data)
+            posterior, source = _posterior(model, k, draws, temperature, prior, seed)
+        except KeyboardInterrupt:
+            if output is not None:
+                click.echo("brai: stopped; the same command goes on from here", err=True)
+            if not hasattr(model, "dag_"):
+                raise
+            click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
+            stopped, model.posterior_from = True, "tree"
+            posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
+        made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
+        known = {**made, **summary(model, data.n_rows, posterior, source)}
         if output is not None:
-            click.echo("brai: stopped; the same command goes on from here", err=True)
-        if not hasattr(model, "dag_"):
-            raise
-        click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
-        stopped, model.posterior_from = True, "tree"
-        posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
-    made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
-    known = {**made, **summary(model, data.n_rows, posterior, source)}
-    if output is not None:
-        unfinished, model.checkpoint = Checkpoint(output / UNFINISHED), None
-        keep(output, model, posterior, known)
-        if not stopped:
-            unfinished.clear()
+            unfinished, model.checkpoint = Checkpoint(output / UNFINISHED), None
+            known |= keep(output, model, posterior, known)
+            if not stopped:
+                unfinished.clear()
     more = ("graph.json", "edges.csv") if output is not None else None
     click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known, more))
     if output is not None and not as_json:
-        click.echo(f"\n{output}: {', '.join(FILES)}", err=True)
+        kept = [file for file in FILES if file not in known.get("left_out", ())]
+        click.echo(f"\n{output}: {', '.join(kept)}", err=True)
     if stopped:
         sys.exit(130)
 
@@ -123,17 +131,37 @@ def _posterior(
         return model.posterior(k, prior=prior), source
 
 
-def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any]) -> None:
-    """Write FILES; each is whole or not there."""
-    with status(bool(model.verbose), f"writing to {folder}"):
-        save(model, folder / "model.brai")
-        write_text(folder / "summary.json", json.dumps(found, indent=1, allow_nan=False) + "\n")
-        write_text(folder / "edges.csv", exchange.strength_csv(found["posterior"]["edges"], digits=6))
-        write_text(folder / "graph.json", exchange.to_json(model.mpdag_))
-        write_text(folder / "graph.dot", model.mpdag_.to_dot())
-        write_text(folder / "network.bif", model.network().to_bif())
-        made = {"data_name": found["data"], "command": found["command"]}
-        report.write(model, folder / "report.html", posterior=posterior, **made)
+def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any]) -> dict[str, Any]:
+    """Write FILES, all of them or none; return what is to be said of those left out, if any.
+
+    A file that the model cannot be written as (BIF has no line breaks in names, say) is left out with a warning, and
+    an old file of its name goes: nothing in the folder is of another run.
+    """
+    made = {"data_name": found["data"], "command": found["command"]}
+    makers: dict[str, Callable[[Path], Any]] = {
+        "model.brai": lambda path: save(model, path),
+        "edges.csv": lambda path: write_text(path, exchange.strength_csv(found["posterior"]["edges"], digits=6)),
+        "graph.json": lambda path: write_text(path, exchange.to_json(model.mpdag_)),
+        "graph.dot": lambda path: write_text(path, model.mpdag_.to_dot()),
+        "network.bif": lambda path: write_text(path, model.network().to_bif()),
+        "report.html": lambda path: report.write(model, path, posterior=posterior, **made),
+    }
+    left_out = {}
+    with status(bool(model.verbose), f"writing to {folder}"), TemporaryDirectory(dir=folder, prefix=".new-") as new:
+        for name, make in makers.items():
+            try:
+                make(Path(new, name))
+            except (ValueError, MemoryError) as error:
+                left_out[name] = str(error)
+                warn(f"{name} is left out: {error}")
+        told = {"left_out": left_out} if left_out else {}
+        write_text(Path(new, "summary.json"), json.dumps({**found, **told}, indent=1, allow_nan=False) + "\n")
+        for name in FILES:
+            if name in left_out:
+                (folder / name).unlink(missing_ok=True)
+            else:
+                shutil.move(Path(new, name), plain_file(folder / name))
+    return told
 
 
 def _command() -> str:
