@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import brai
-from brai import BRAI, Bootstrap, HillClimbing, growing
+from brai import BRAI, Bootstrap, HillClimbing, checkpoint, growing
 from brai._archive import FormatError
 from brai._lock import FolderInUseError, claimed
 from brai.checkpoint import Checkpoint, OtherRunError, described, fingerprint
@@ -312,8 +312,15 @@ def test_workers_budget_and_talk_may_differ(full, whole, monkeypatch, capsys):
 OTHERS = [brai.load_network("asia").sample(300, random_state=seed) for seed in (8, 9)]
 
 
-def test_two_runs_that_start_together_do_not_mix(folder):
+def test_two_runs_that_start_together_do_not_mix(folder, monkeypatch):
     """Whoever comes second is told so, and the first one's result is that of a run alone."""
+    written = checkpoint.write_text
+
+    def slowly(path, text):  # so that both look before either has written
+        time.sleep(0.2)
+        written(path, text)
+
+    monkeypatch.setattr(checkpoint, "write_text", slowly)
     alone = [outcome(fitted(None, data)) for data in OTHERS]
     for _ in range(4):
         found: dict[int, object] = {}

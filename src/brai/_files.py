@@ -30,7 +30,8 @@ def replace(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, f"{error.strerror}: cannot write", str(path)) from error  # a full disk names none
+        # a full disk names no file
+        raise OSError(error.errno, f"{error.strerror}: cannot write", str(path)) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)

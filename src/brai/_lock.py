@@ -52,7 +52,7 @@ def _locked(path: Path) -> int:
         except BlockingIOError:
             os.close(file)
             raise FolderInUseError(
-                f"{path.parent} is in use by another run{_holder(path)}: wait until it ends, or give another folder"
+                f"{path.parent} is in use by another run{_holder(path)}: wait for its end, or give another folder"
             ) from None
         except BaseException:
             os.close(file)

@@ -134,8 +134,8 @@ def _posterior(
 def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any]) -> dict[str, Any]:
     """Write FILES, all of them or none; return what is to be said of those left out, if any.
 
-    A file that the model cannot be written as (BIF has no line breaks in names, say) is left out with a warning, and
-    an old file of its name goes: nothing in the folder is of another run.
+    A file that the model cannot be written as (BIF has no line breaks in names, say) is left out with a warning.
+    An old file of its name is deleted: nothing in the folder is of another run.
     """
     made = {"data_name": found["data"], "command": found["command"]}
     makers: dict[str, Callable[[Path], Any]] = {
@@ -147,7 +147,8 @@ def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any])
         "report.html": lambda path: report.write(model, path, posterior=posterior, **made),
     }
     left_out = {}
-    with status(bool(model.verbose), f"writing to {folder}"), TemporaryDirectory(dir=folder, prefix=".new-") as new:
+    writing = status(bool(model.verbose), f"writing to {folder}")
+    with writing, TemporaryDirectory(dir=folder, prefix=".new-") as new:
         for name, make in makers.items():
             try:
                 make(Path(new, name))
