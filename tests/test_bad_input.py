@@ -63,6 +63,7 @@ def zip_file() -> bytes:
 
 ZIPPED = gzip.compress(CSV.encode(), mtime=0)
 PARQUET = arrow_file(pa.table({"a": ["x", "y"] * 5, "b": [0, 1] * 5}))
+PARQUET_NAMED = arrow_file(pa.table({"name": ["cell", "y"] * 5, "b": [{"part": 1}, {"part": 2}] * 5}))
 
 
 def rows(cells: list[str], head: str = "a,b") -> str:
@@ -110,6 +111,24 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("Parquet cut off", "t.parquet", PARQUET[:-20], ("'t.parquet' is not a valid Par", "write it again")),
     ("Parquet with bad bytes", "t.parquet", PARQUET[:20] + b"\xff" * 30 + PARQUET[50:], ("write it again",)),
     ("empty Parquet", "t.parquet", b"", ("'t.parquet' is not a valid Parquet file", "write it again")),
+    (
+        "Parquet, a name that is no text",
+        "t.parquet",
+        PARQUET_NAMED.replace(b"name", b"n\xff\xfee"),
+        ("'t.parquet' has a column named b'n\\xff\\xfee', not UTF-8", "rename it, and write the file again"),
+    ),
+    (
+        "Parquet, a field that is no text",
+        "t.parquet",
+        PARQUET_NAMED.replace(b"part", b"p\xff\xfet"),
+        ("'t.parquet' has a column named b'", "not UTF-8", "rename it, and write the file again"),
+    ),
+    (
+        "Parquet, values that are no text",
+        "t.parquet",
+        PARQUET_NAMED.replace(b"cell", b"c\xff\xfel"),
+        ("'name' holds b'c\\xff\\xfel', not UTF-8", "write its text as UTF-8"),
+    ),
     ("Parquet, no rows", "t.parquet", arrow_file(pa.table({"a": pa.array([], "int8")})), ("no rows: give",)),
     ("Parquet, no columns", "t.parquet", arrow_file(pa.table({})), ("no columns: give at least one",)),
     (
@@ -181,15 +200,15 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("a name of two lines, a float", "t.csv", '"a\nb"\n0.5\n', ("'a\\nb'", "0.5", NOT_WHOLE)),
     ("floats", "t.csv", rows(["0.1", "0.2", "1"]), ("'a'", "0.1", NOT_WHOLE)),
     ("decimal commas", "t.csv", "a;b\n0,1;x\n0.2;y\n" * 3 + "a\n", ("line 10", "1 cell", "2 names")),
-    ("inf", "t.csv", rows(["1", "inf"]), ("'a'", "inf", NOT_WHOLE)),
-    ("-Infinity", "t.csv", rows(["1", "-Infinity"]), ("'a'", "-inf", NOT_WHOLE)),
-    ("more than a float holds", "t.csv", rows(["1", "1e400"]), ("'a'", "inf", NOT_WHOLE)),
+    ("nearly whole", "t.csv", rows(["1", f"1.{'0' * 30}1"]), ("'a'", f"1.{'0' * 30}1", NOT_WHOLE)),
+    ("less than a float holds", "t.csv", rows(["0", "1e-400"]), ("'a'", "1e-400", NOT_WHOLE)),
     ("NaN", "t.csv", rows(["1", "NaN"]), ("'a' has 3 missing values, the first in row 2", WITHOUT)),
     ("NA, null, N/A", "t.csv", rows(["1", "NA", "null", "N/A"]), ("9 missing values", "row 2", WITHOUT)),
     ("empty fields", "t.csv", rows(["", "x"]), ("'a' has 3 missing values, the first in row 1", WITHOUT)),
     ("empty quoted fields", "t.csv", rows(['""', "x"]), ("3 missing values, the first in row 1", WITHOUT)),
     ("all empty", "t.csv", rows(["", ""]), ("'a' has 6 missing values", WITHOUT)),
     ("a blank cell, one column", "t.csv", "a\nx\n  \ny\n", ("'a' has 1 missing value", "row 2", WITHOUT)),
+    ("an empty line, one column", "t.csv", "a\nx\n\ny\n", ("'a' has 1 missing value", "row 2", WITHOUT)),
     (
         "a date for each row",
         "t.csv",
@@ -364,6 +383,16 @@ GOOD_FILES: list[tuple[str, str, str | bytes, tuple[Any, Any]]] = [
     ("negative", "t.csv", rows(["-10", "-9"]), (("a", "b"), ((-10, -9), (0, 1)))),
     ("beyond int64", "t.csv", rows(["9" * 25, "1"]), (("a", "b"), (("1", "9" * 25), (0, 1)))),
     ("5000 digits", "t.csv", rows(["9" * 5000, "1"]), (("a", "b"), (("1", "9" * 5000), (0, 1)))),
+    (
+        "the same number of 18 digits but for one",
+        "t.csv",
+        rows(["123456789012345678.0", "123456789012345679.0"]),
+        (("a", "b"), ((123456789012345678, 123456789012345679), (0, 1))),
+    ),
+    ("more than a float holds", "t.csv", rows(["1", "1e400"]), (("a", "b"), (("1", "1e400"), (0, 1)))),
+    ("inf", "t.csv", rows(["1", "inf"]), (("a", "b"), (("1", "inf"), (0, 1)))),
+    ("-Infinity", "t.csv", rows(["Inf", "-Infinity"]), (("a", "b"), (("-Infinity", "Inf"), (0, 1)))),
+    ("empty lines after one column", "t.csv", "a\nx\ny\n\n\n", (("a",), (("x", "y"),))),
     ("true and false", "t.csv", rows(["true", "false"]), (("a", "b"), (("false", "true"), (0, 1)))),
     ("numbers and text", "t.csv", rows(["1", "x"]), (("a", "b"), (("1", "x"), (0, 1)))),
     ("NA among text", "t.csv", rows(["NA", "x"]), (("a", "b"), (("NA", "x"), (0, 1)))),

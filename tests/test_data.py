@@ -8,6 +8,7 @@ import gzip
 import io
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -169,6 +170,12 @@ def test_parquet_needs_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         Dataset.from_file(path)
 
 
+@pytest.mark.parametrize("end", ["\n", "\n\n", "\n\n\n\n", "\r\n\r\n", ""])
+def test_empty_lines_at_the_end_are_no_cells_of_one_column(end: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a\nx\n\ny" + end)
+    assert Dataset.from_file(path, missing="label").to_dict() == {"a": ["x", "missing", "y"]}
+
+
 def test_delimiter_given(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", CSV.replace(",", "#"))
     assert_same(Dataset.from_file(path, delimiter="#"), Dataset.of(TABLE))
@@ -274,6 +281,16 @@ def test_explicit_states_allow_any_numbers_and_identifiers() -> None:
         ("NA nan NA", ("NA", "nan")),
         ("True False True", ("False", "True")),
         ("1_0 2_0 1_0", ("1_0", "2_0")),
+        ("123456789012345678.0 123456789012345679.0 1", (1, 123456789012345678, 123456789012345679)),
+        ("9007199254740993.0 9007199254740992 1", (1, 2**53, 2**53 + 1)),
+        ("1e23 1 1", (1, 10**23)),
+        ("12345678901234567e1 123456789012345671.0 1", (1, 123456789012345670, 123456789012345671)),
+        ("0e99999999999999999999 -0.0 1", (0, 1)),
+        ("1e400 1 1", ("1", "1e400")),
+        ("1e99999999999999999999 1e400 1", ("1", "1e400", "1e99999999999999999999")),
+        ("inf 1 1", ("1", "inf")),
+        ("Inf infinity -inf", ("-inf", "Inf", "infinity")),
+        ("inf 1.5 inf", ("1.5", "inf")),
         ("١ ٢ ١", ("١", "٢")),
     ],
 )
@@ -379,6 +396,9 @@ def test_missing_values_are_refused(X: object, number: str, row: int) -> None:
         ("b,a\n1,1\n2,NA\n3,nan\n4,\n", "3 missing values,", 2),
         ("b,a\n1,2.0\n2,N/A\n", "1 missing value,", 2),
         ('a\nx\n""\n', "1 missing value,", 2),
+        ("a\nx\n\ny\n", "1 missing value,", 2),
+        ("\na\n\n\nx\n\n", "2 missing values,", 1),
+        ("a\r\nx\r\n\r\n \r\n\r\n", "2 missing values,", 2),
     ],
 )
 def test_missing_cells_are_refused(text: str, number: str, row: int, tmp_path: Path) -> None:
@@ -401,10 +421,66 @@ def test_continuous_columns_are_refused(column: object, value: str) -> None:
             Dataset.of(X)
 
 
-@pytest.mark.parametrize("cells", ["1 1.5", "07 1.5", "1 -1e-3", "2 inf", "3 1e999"])
-def test_continuous_cells_are_refused(cells: str, tmp_path: Path) -> None:
-    with error("'a'", "not an integer", "discretise"):
+@pytest.mark.parametrize(
+    ("cells", "value"),
+    [
+        ("1 1.5", "1.5"),
+        ("07 1.5", "1.5"),
+        ("1 -1e-3", "-0.001"),
+        ("3 1e999 0.5", "0.5"),
+        ("1 1.00000000000000000001", "1.00000000000000000001"),
+        ("9007199254740993.5 9007199254740993", "9007199254740993.5"),
+        ("0 1e-400", "1e-400"),
+        ("0 1e-99999999999999999999", "1e-99999999999999999999"),
+        (f"0 0.{'0' * 500}1", "0.000"),
+    ],
+)
+def test_continuous_cells_are_refused(cells: str, value: str, tmp_path: Path) -> None:
+    with error("'a'", f"holds {value}", "not an integer", "discretise"):
         Dataset.from_file(write(tmp_path / "t.csv", "a\n" + cells.replace(" ", "\n")))
+
+
+def test_numbers_that_are_one_as_floats_are_not_one_declared_state(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a\n0.1\n0.5\n0.10\n")
+    np.testing.assert_array_equal(Dataset.from_file(path, states={"a": [0.1, 0.5]}).codes, [[0, 1, 0]])
+    for cell, states in (("0.10000000000000000001", [0.1, 0.5]), ("1.00000000000000000001", [0.1, 1])):
+        path = write(tmp_path / "t.csv", f"a\n{cell}\n0.1\n")
+        with error("'a'", f"holds {cell} in row 1", "add it to states="):
+            Dataset.from_file(path, states={"a": states})
+        assert Dataset.from_file(path, states={"a": [cell, 0.1]}).states == ((cell, 0.1),)
+
+
+LARGE = [2**53, 2**53 + 1, None, 2**53]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        {"a": LARGE},
+        pd.DataFrame({"a": pd.array(LARGE, "Int64")}),
+        pd.DataFrame({"a": pd.array(LARGE, "UInt64")}),
+        pd.DataFrame({"a": pd.Series(LARGE, dtype=pd.ArrowDtype(pa.int64()))}),
+        pl.DataFrame({"a": LARGE}),
+        pa.table({"a": LARGE}),
+    ],
+    ids=["list", "Int64", "UInt64", "arrow in pandas", "polars", "arrow"],
+)
+def test_large_integers_beside_missing_ones_are_not_rounded(X: object) -> None:
+    data = Dataset.of(X, missing="label")
+    assert data.states == ((2**53, 2**53 + 1, "missing"),)
+    np.testing.assert_array_equal(data.codes, [[0, 1, 2, 0]])
+
+
+def test_numbers_beside_missing_ones() -> None:
+    for X in (
+        pl.DataFrame({"a": [2.0, None, float("nan"), 0.0], "b": [None, True, False, True]}),
+        pa.table({"a": [2.0, None, float("nan"), 0.0], "b": [None, True, False, True]}),
+        pd.DataFrame({"a": [2.0, None, float("nan"), 0.0], "b": pd.array([None, True, False, True], "boolean")}),
+    ):
+        data = Dataset.of(X, missing="label")
+        assert data.states == ((0, 2, "missing"), (False, True, "missing"))
+        np.testing.assert_array_equal(data.codes, [[1, 2, 2, 0], [2, 1, 0, 1]])
+        assert [type(label) for label in data.states[1]] == [bool, bool, str]
 
 
 @pytest.mark.parametrize(
@@ -479,7 +555,8 @@ def test_rows_with_missing_values_are_dropped() -> None:
     [
         ({"a": [1.0, None, 0.0]}, (0, 1, "missing")),
         ({"a": ["x", None, "a"]}, ("a", "x", "missing")),
-        ({"a": ["missing", None, "zebra"]}, ("zebra", "missing")),
+        ({"a": ["missing", "missing", "zebra"]}, ("missing", "zebra")),
+        ({"a": pd.Series(pd.Categorical(["x", None], ["missing", "x"]))}, ("missing", "x")),
         ({"a": pd.Series(pd.Categorical(["x", None, "y"], ["y", "x", "z"]))}, ("y", "x", "z", "missing")),
         ({"a": [None, None]}, ("missing",)),
         ({"a": ["x", "y"]}, ("x", "y")),
@@ -500,6 +577,37 @@ def test_missing_is_a_state_that_was_declared(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.codes[0], [1, 0])
 
 
+BOTH = ["zebra", "missing", None, "missing"]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        {"a": BOTH},
+        pd.DataFrame({"a": pd.Categorical(BOTH)}),
+        pl.DataFrame({"a": BOTH}),
+        pa.table({"a": pa.array(BOTH).dictionary_encode()}),
+    ],
+    ids=["list", "pandas", "polars", "arrow"],
+)
+def test_missing_values_do_not_join_a_label(X: object) -> None:
+    with error("'a'", "'missing' in row 2", "1 missing value", "rename it in the data, or list it in states="):
+        Dataset.of(X, missing="label")
+    with error("'a'", "'missing' in row 2", "rename it"):
+        Dataset.of(X, missing="label", states={"a": ["zebra"]})
+    data = Dataset.of(X, missing="label", states={"a": ["missing", "zebra"]})
+    np.testing.assert_array_equal(data.codes, [[1, 0, 0, 0]])
+    np.testing.assert_array_equal(Dataset.conforming(X, data).codes, [[1, 0, 0, 0]])
+    with pytest.warns(UserWarning, match="1 of 4 rows left out"):
+        assert Dataset.of(X, missing="drop").n_rows == 3
+
+
+def test_missing_cells_do_not_join_a_label(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a,b\nmissing,1\n,2\nx,1\n")
+    with error("'a'", "'missing' in row 1", "1 missing value", "rename it in the data, or list it in states="):
+        Dataset.from_file(path, missing="label")
+
+
 def test_what_to_do_with_missing_values_is_checked() -> None:
     with error("missing is 'ignore'", "choose 'error', 'drop' or 'label'"):
         Dataset.of({"a": [1]}, missing="ignore")  # type: ignore[arg-type]
@@ -518,6 +626,19 @@ def test_too_many_states_are_refused() -> None:
         Dataset.of({"a": [1]}, states={"a": range(65_537)})
     with error("'x0'", "1000000000001 states", "merge some or drop it"):
         Dataset.from_codes([[10**12]])
+    with error("'a'", "65537 states", "merge some or drop it"):
+        Dataset.of({"b": [0] * 65_538, "a": [*range(65_536), 0, None]}, missing="label")
+
+
+def test_too_many_states_of_a_file_are_refused(tmp_path: Path) -> None:
+    values = [f"v{i}" for i in (*range(65_537), 0)]
+    paths = (
+        write(tmp_path / "t.csv", "b,a\n" + "".join(f"0,{value}\n" for value in values)),
+        write(tmp_path / "t.parquet", parquet_bytes(pa.table({"b": [0] * len(values), "a": values}))),
+    )
+    for path in paths:
+        with error("'a'", "65537 states", "merge some or drop it"):
+            Dataset.from_file(path)
 
 
 # ---- refusals: shape, names, states ----
@@ -561,6 +682,75 @@ def test_too_many_states_are_refused() -> None:
 def test_shapes_and_names_are_checked(X: object, parts: list[str]) -> None:
     with error(*parts):
         Dataset.of(X)
+
+
+NOT_TEXT = pa.Array.from_buffers(
+    pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"x\xff")]
+)
+
+
+@pytest.mark.parametrize(
+    ("X", "parts"),
+    [
+        (pa.table({"a": NOT_TEXT}), ["'a'", r"b'\xff', not UTF-8", "write its text as UTF-8"]),
+        (pa.table({"a": NOT_TEXT.dictionary_encode()}), ["'a'", r"b'\xff', not UTF-8", "write its text"]),
+        (
+            pd.DataFrame({"a": pd.Series(NOT_TEXT, dtype=pd.ArrowDtype(pa.string()))}),
+            ["'a' cannot be read (", "convert it to text"],
+        ),
+        (
+            pa.table([[1, 2]], schema=pa.schema([pa.field(b"a\xff", pa.int64())])),
+            [r"the name b'a\xff', not UTF-8", "rename it"],
+        ),
+    ],
+    ids=["text", "category", "pandas", "name"],
+)
+def test_bytes_that_are_no_text_are_refused(X: object, parts: list[str]) -> None:
+    with error(*parts):
+        Dataset.of(X)
+
+
+RED = "\x1b[31mred\x1b[0m\u202e"
+
+
+class Coloured:
+    def __repr__(self) -> str:
+        return RED
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dataset.of({RED: [1.5, 2.0]}),
+        lambda: Dataset.of({RED: [1, None], "b": [1, 1]}),
+        lambda: Dataset.of({"a": [RED, None, 1]}, missing="label"),
+        lambda: Dataset.of({"a": [RED]}, states={"a": [Coloured()], RED: [1]}),
+        lambda: Dataset.of({"a": [RED]}, states={"a": pd.Series([RED, RED])}),
+        lambda: Dataset.of({"a": [RED]}, states={"a": Coloured()}),
+        lambda: Dataset.of([[1], Coloured()]),
+        lambda: Dataset.of([[1]], names=[Coloured()]),
+        lambda: Dataset.of({"a": [{RED: 1}]}),
+        lambda: Dataset.of(pa.table({"a": [{RED: 1}]})),
+        lambda: Dataset.of(pl.LazyFrame({"a": [1]}).select(RED)),
+        lambda: Dataset.of({"a": [1]}, missing=RED),  # type: ignore[arg-type]
+        lambda: Dataset.of({"a": [1]}).select(RED),
+        lambda: Dataset.from_file(f"{RED}.csv"),
+        lambda: Dataset.from_file(f"t.{RED}"),
+        lambda: Dataset.from_file("t.csv", delimiter=RED),
+        lambda: Dataset.from_codes([[1]], arities=[Coloured()]),  # type: ignore[list-item]
+    ],
+)
+def test_messages_are_printable(make: Callable[[], object]) -> None:
+    with pytest.raises((DataError, OSError)) as caught:
+        make()
+    assert str(caught.value).isprintable()
+
+
+def test_messages_about_files_are_printable(tmp_path: Path) -> None:
+    for content in (f'"{RED}"\n0.5\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
+        with pytest.raises(DataError) as caught:
+            Dataset.from_file(write(tmp_path / "t.csv", content), delimiter="\x1b" if '"x"' in content else ",")
+        assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("X", [3, None, {1, 2}, object(), pa.array([1])])

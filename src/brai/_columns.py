@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_BITS = 2000  # of an integer: Python may refuse to spell larger ones (it does from 4300 digits on)
+MAX_TOLD = 160  # characters of what another package says
 
 Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, a sequence or a Factor
 
@@ -64,7 +65,19 @@ _SHOWN = _Shown()
 def shown(value: Any) -> str:
     """Return how a value looks in a message: its repr in one line, the middle left out if it is long."""
     text = _SHOWN.repr(value)
-    return " ".join(text.split()) if "\n" in text else text
+    return plain(" ".join(text.split()) if "\n" in text else text)
+
+
+def plain(text: str) -> str:
+    """Return text of others as it looks in a message: what is not printable, such as an escape, as in repr."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def told(text: object) -> str:
+    """Return what another package says as it looks in a message: its first line, printable, cut if it is long."""
+    lines = str(text).strip().splitlines() or [type(text).__name__]
+    line = plain(lines[0])
+    return line if len(line) <= MAX_TOLD else f"{line[:MAX_TOLD]}..."
 
 
 def count(n: int, noun: str) -> str:
@@ -93,6 +106,8 @@ def _frame_columns(X: Any) -> Columns:
     except nw.exceptions.DuplicateError:
         names = X.column_names if hasattr(X, "column_names") else X.columns
         raise _repeated(*Counter(names).most_common(1)[0]) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"a column has the name {shown(error.object)}, not UTF-8: rename it") from None
     except TypeError:
         kind = ("sparse " if hasattr(X, "toarray") else "") + type(X).__name__
         raise TypeError(
@@ -110,8 +125,7 @@ def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     try:
         return frame.collect()
     except Exception as error:  # the query is the caller's, and may run anything
-        reason = str(error).strip().split("\n")[0]
-        raise DataError(f"the lazy frame cannot be collected ({reason}): mend its query") from error
+        raise DataError(f"the lazy frame cannot be collected ({told(error)}): mend its query") from error
 
 
 def matrix(X: NDArray[Any]) -> NDArray[Any]:
@@ -156,7 +170,9 @@ def check_names(names: Iterable[Any]) -> tuple[str, ...]:
         if not isinstance(name, str):
             raise DataError(f"the name of column {number} is {shown(name)}, not text: rename it to a str")
         if not name.strip():
-            raise DataError(f"column {number} has an empty name ({name!r}): name it, or drop it (row numbers?)")
+            raise DataError(
+                f"column {number} has an empty name ({shown(name)}): name it, or drop it (row numbers?)"
+            )
     return check_unique(out)
 
 
@@ -188,7 +204,15 @@ def factor(name: str, column: Any) -> Factor:
             kind = type(column).__name__
             raise DataError(f"column {shown(name)} is of type {kind}: give a list, an array or a series") from None
     if isinstance(column, nw.Series):
-        return _series_factor(name, column)
+        try:
+            return _series_factor(name, column)
+        except UnicodeDecodeError as error:
+            raise not_utf8(name, error) from None
+        except Exception as error:
+            if isinstance(error, MemoryError) or not type(error).__module__.startswith("pyarrow"):
+                raise
+            cure = "convert it to text, integers or a category"
+            raise DataError(f"column {shown(name)} cannot be read ({told(error)}): {cure}") from error
     if isinstance(column, np.ndarray):
         if column.ndim != 1:
             raise DataError(f"column {shown(name)} is {column.ndim}-D: give one value per row")
@@ -214,12 +238,23 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
             _category_factor(nw.from_native(series.to_native().dictionary_encode(), series_only=True)),
             declared=None,
         )
-    array, null = series.to_numpy(), series.is_null().to_numpy().astype(bool)
+    null = series.is_null().to_numpy().astype(bool)
+    if null.any() and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
+        return _filled_factor(name, series, null)
+    array = series.to_numpy()
     if null.any():
         array = array.astype(object)
         array[null] = None
     found = _array_factor(name, array)
     return Factor(found.values, found.inverse, declared)
+
+
+def _filled_factor(name: str, series: nw.Series[Any], null: NDArray[np.bool_]) -> Factor:
+    """Numbers with missing ones among them: numpy makes floats of such integers, and would round large ones."""
+    found = _array_factor(name, series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy())
+    inverse = found.inverse.astype(smallest_type(len(found.values) + 1))
+    inverse[null] = len(found.values)
+    return Factor([*found.values, None], inverse)
 
 
 def _category_factor(series: nw.Series[Any]) -> Factor:
@@ -286,6 +321,11 @@ def wrong_type(name: str, kind: Any) -> DataError:
     """The refusal of a column whose values have no states."""
     known = "Complex data not supported: " if str(kind).startswith("complex") else ""  # scikit-learn's words
     return DataError(
-        f"{known}column {shown(name)} is of type {kind}, which has no states: "
+        f"{known}column {shown(name)} is of type {told(kind)}, which has no states: "
         "convert it to text, integers or a category"
     )
+
+
+def not_utf8(name: str, error: UnicodeDecodeError) -> DataError:
+    """The refusal of text whose bytes are not UTF-8, as arrow may hold it."""
+    return DataError(f"column {shown(name)} holds {shown(error.object)}, not UTF-8: write its text as UTF-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,14 +19,23 @@ NAMED = 10  # columns with missing values that a message names
 CURE = 'Dataset.of(X, missing="drop") leaves out such rows, missing="label" makes it a state; or impute'
 
 
-def settled(names: Sequence[str], columns: Sequence[Factor], way: Way, cure: str = CURE) -> list[Factor]:
-    """The columns without missing values."""
+def settled(
+    names: Sequence[str],
+    columns: Sequence[Factor],
+    way: Way,
+    cure: str = CURE,
+    declared: Mapping[str, Sequence[Any]] = {},
+) -> list[Factor]:
+    """The columns without missing values; `declared` are the states that the caller gave."""
     if way not in get_args(Way):
         raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
     holes = {i: n for i, column in enumerate(columns) if (n := int(_missing_rows(column).sum()))}
     if not holes:
         return list(columns)
     if way == "label":
+        for i, n in holes.items():
+            if MISSING not in declared.get(names[i], ()):
+                _check_apart(names[i], columns[i], n)
         return [_labelled(names[i], own) if i in holes else own for i, own in enumerate(columns)]
     whole_rows = np.ones(columns[0].inverse.size, bool)
     for i in holes:
@@ -48,13 +57,25 @@ def _missing_rows(column: Factor) -> NDArray[np.bool_]:
     return np.isin(column.inverse, gone) if gone else np.zeros(column.inverse.size, bool)
 
 
+def _check_apart(name: str, column: Factor, n_missing: int) -> None:
+    """Refuse a label that missing values would have too, unless the caller means them to share it."""
+    found = [i for i in seen(column) if isinstance(own := column.values[i], str) and own == MISSING]
+    if found:
+        row = int((column.inverse == found[0]).argmax()) + 1
+        others = count(n_missing, "missing value")
+        raise DataError(
+            f"column {shown(name)} holds the text {MISSING!r} in row {row}, also the label of its {others}: "
+            "rename it in the data, or list it in states= if both mean the same"
+        )
+
+
 def _labelled(name: str, column: Factor) -> Factor:
     """The column where missing is the last state, or the declared one of that name."""
     states: Sequence[Any] | None = column.declared
     if states is None:
         present = [whole(column.values[i]) for i in seen(column) if not is_missing(column.values[i])]
         n_rows = int((~_missing_rows(column)).sum())
-        states = [label for label in sorted_states(name, present, n_rows) if label != MISSING]
+        states = sorted_states(name, present, n_rows)
     values = [MISSING if is_missing(value) else value for value in column.values]
     return replace(column, values=values, declared=[*states, *[MISSING] * (MISSING not in states)])
 

@@ -19,6 +19,15 @@ MISSING = "missing"  # the label of missing values where they are a state
 UNDECLARED = "add it to states= or drop those rows"  # what to do about a value that is none of the states
 
 
+class Written(str):
+    """A number of a text file that no float stands for: larger, or not whole though the nearest float is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return shown(str(self))[1:-1]
+
+
 def spelled(column: Factor, states: Sequence[Any] | None) -> Factor:
     """The column with these states declared, if any; a cell of a text file stands for the label spelled so."""
     if states is None:
@@ -83,7 +92,8 @@ def sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
     """Return the states of an undeclared column with these values; refuses mixtures, fractions and identifiers."""
     examples: dict[str, Any] = {}
     for value in values:
-        kind = "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "text"
+        is_number = isinstance(value, int | float | Written)
+        kind = "bool" if isinstance(value, bool) else "number" if is_number else "text"
         if kind == "text" and not isinstance(value, str):
             raise wrong_type(name, type(value).__name__)
         examples.setdefault(kind, value)
@@ -92,7 +102,7 @@ def sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
         raise DataError(
             f"column {shown(name)} mixes types, such as {one} and {other}: convert all its values to one type"
         )
-    fraction = next((v for v in values if isinstance(v, float)), None)
+    fraction = next((v for kind in (float, Written) for v in values if isinstance(v, kind)), None)
     if fraction is not None:
         raise DataError(
             f"column {shown(name)} holds {fraction!r}, which is not an integer: discretise the column "

@@ -15,9 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, cast
 
+from brai import memory
 from brai._columns import DataError, shown
 
 PIECE = 1 << 20  # bytes read at a time
+LONGEST = 32_000_000  # bytes of a line, characters of a row
+SPLIT = 30  # bytes that a byte of a line takes once it is cut into cells
 MARK = "\ufeff"  # of byte order; two tools may have put one each
 FOREIGN = {
     b"\x1f\x8b": ("compressed by gzip", "add .gz to its name"),
@@ -75,6 +78,18 @@ class Source:
             while piece := self._next(file):
                 yield piece
 
+    def content(self, cure: str) -> io.BytesIO:
+        """All bytes of the file, decompressed; MemoryError as soon as they are too many, with a cure."""
+        content, room = io.BytesIO(), PIECE
+        for piece in self.pieces():
+            size = content.tell()
+            if size + len(piece) > room:  # there may be as many again before the next look
+                room = 2 * (size + len(piece))
+                memory.check(room - size, f"{self.name}, of which {size / 1e6:.0f} MB are read so far,", cure)
+            content.write(piece)
+        content.seek(0)
+        return content
+
     def _next(self, file: IO[bytes]) -> bytes:
         try:
             return file.read(PIECE)
@@ -92,14 +107,14 @@ class Source:
     def check_text(self) -> int:
         """Refuse what is not text in UTF-8, or nothing but white space; return about how many lines there are."""
         decoder = codecs.getincrementaldecoder("utf-8")()
-        newlines = returns = 0
+        lines = _Lines()
         at_start = is_blank = True
         refusal: DataError | None = None
         for number, piece in enumerate(chain(self.pieces(), [b""])):
             if number == 0:
                 self._check_kind(piece)
             if (at := piece.find(b"\0")) >= 0:
-                line = newlines + piece.count(b"\n", 0, at) + 1
+                line = lines.newlines + piece.count(b"\n", 0, at) + 1
                 raise DataError(
                     f"{self.name} has a NUL byte in line {line}, so it is not text: save it as UTF-8 text"
                 )
@@ -107,7 +122,7 @@ class Source:
                 try:
                     text = decoder.decode(piece, final=not piece)
                 except UnicodeDecodeError as error:  # raised at the end: a NUL further on tells more
-                    line = newlines + error.object.count(b"\n", 0, error.start) + 1
+                    line = lines.newlines + error.object.count(b"\n", 0, error.start) + 1
                     byte = f"0x{error.object[error.start]:02x}"
                     refusal = DataError(
                         f"{self.name} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8"
@@ -116,15 +131,49 @@ class Source:
                     text = text.lstrip(MARK) if at_start else text
                     at_start = at_start and not text
                     is_blank = is_blank and not text.strip()
-            newlines += piece.count(b"\n")
-            returns += piece.count(b"\r")
+            line = lines.number
+            lines.add(piece)
+            if lines.longest > LONGEST:
+                raise refusal or self.too_long(line)
         if refusal is not None:
             raise refusal
         if is_blank:
             raise DataError(f"{self.name} is empty: give a file with a line of names and rows of data")
-        return max(newlines, returns) + 1
+        if lines.longest > PIECE:
+            what = f"reading {self.name}, with a line of {lines.longest / 1e6:.0f} MB,"
+            memory.check(SPLIT * lines.longest, what, "give fewer columns")
+        return lines.number
+
+    def too_long(self, line: int) -> DataError:
+        """The refusal of a line, or of a row of many lines, that would fill the memory."""
+        return DataError(
+            f"the row in line {line} of {self.name} is longer than {LONGEST / 1e6:.0f} MB: "
+            "end each row by a line break, and mend its quotes"
+        )
 
     def _check_kind(self, start: bytes) -> None:
         for mark, (kind, cure) in FOREIGN.items():
             if start.startswith(mark):
                 raise DataError(f"{self.name} is {kind}, not text: {cure}")
+
+
+class _Lines:
+    """How many lines there are, and how long the longest is, or may be: within a piece none is measured."""
+
+    def __init__(self) -> None:
+        self.newlines = self.returns = self.longest = 0
+        self._begun = 0  # bytes of a line that has not ended yet
+
+    @property
+    def number(self) -> int:
+        """Of lines, or nearly."""
+        return max(self.newlines, self.returns) + 1
+
+    def add(self, piece: bytes) -> None:
+        """Take in the next bytes."""
+        ends = [at for end in (b"\n", b"\r") if (at := piece.find(end)) >= 0]
+        self.longest = max(self.longest, self._begun + min(ends, default=len(piece)))
+        last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        self._begun = self._begun + len(piece) if last < 0 else len(piece) - 1 - last
+        self.newlines += piece.count(b"\n")
+        self.returns += piece.count(b"\r")

@@ -13,7 +13,8 @@ Conventions
   names column, value and cure. Row numbers in messages count data rows from 1. Columns that are nearly an
   identifier (more than 20 values, and more than half as many as rows) are a warning.
 - Missing values are dealt with if `missing=` asks for it: "drop" leaves out rows that have any and warns how many,
-  "label" makes missing the last state of columns that have some, with the label "missing".
+  "label" makes missing the last state of columns that have some, with the label "missing". If a cell holds that
+  text, it is a `DataError`, unless `states=` lists it: then both are one state.
 - How the cells of a text file are typed is said in `brai._read`.
 
 >>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
@@ -238,7 +239,7 @@ class Dataset:
                     f"{shown(names[0])} has {factors[0].inverse.size}: give columns of equal length"
                 )
         undeclared = [i for i, column in enumerate(factors) if column.declared is None]
-        factors = settled(names, factors, missing, cures[1])
+        factors = settled(names, factors, missing, cures[1], declared)
         found = [encode(name, column, cures[0]) for name, column in zip(names, factors, strict=True)]
         warn_of_identifiers([names[i] for i in undeclared], [factors[i] for i in undeclared])
         labels, lookups = zip(*found, strict=True)
