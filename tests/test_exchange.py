@@ -4,6 +4,7 @@ import csv
 import importlib
 import json
 import re
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
-from brai import PDAG, HillClimbing, Network, Posterior, exchange, load_network
+from brai import PDAG, HillClimbing, Network, Posterior, exchange, load_network, memory
 from brai.obeying import posterior_of_dags
 from conftest import random_dag
 
@@ -389,6 +390,95 @@ def test_graphml_that_is_none(text, message):
         exchange.from_graphml(text)
 
 
+NODES = '<node id="a"/><node id="b"/><edge source="a" target="b"/>'
+
+
+def graphml(inside, after=""):
+    return f'<graphml xmlns="{exchange._GRAPHML}"><graph edgedefault="directed">{inside}</graph>{after}</graphml>'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (graphml(NODES, "<graph/>"), "2 graphs"),
+        (graphml(NODES, f"<graph>{NODES}</graph>" * 2), "3 graphs"),
+        (graphml(f'{NODES}<node id="c"><graph>{NODES}</graph></node>'), "a nested graph, inside the node 'c'"),
+        (
+            graphml(f'{NODES}<edge source="b" target="a"><graph/></edge>'),
+            "a nested graph, inside the edge 'b → a'",
+        ),
+        (graphml(f'{NODES}<hyperedge><endpoint node="a"/></hyperedge>'), "a hyperedge"),
+        (graphml(f'{NODES}<hyperedge id="h"/>'), "a hyperedge 'h'"),
+        (graphml(f'{NODES}<node id="c"><data key="x"/><port name="p"/></node>'), "a port, of the node 'c'"),
+        (graphml(NODES.replace("<edge ", '<edge id="e" sourceport="p" ')), "a port, of the edge 'e'"),
+        (graphml(NODES.replace("<edge ", '<edge targetport="p" ')), "a port, of the edge 'a → b'"),
+        (graphml("<locator/>"), "a locator of a graph elsewhere"),
+    ],
+)
+def test_graphml_that_no_pdag_can_hold_is_refused(text, found):
+    assert exchange.from_graphml(graphml(NODES)) == PDAG.from_edges("ab", ["ab"])
+    with pytest.raises(ValueError, match=f"holds {found}, which a PDAG cannot: flatten the graph first$"):
+        exchange.from_graphml(text)
+
+
+def test_graphml_ignores_what_says_nothing_of_the_graph():
+    text = graphml(
+        f'<desc>text</desc><data key="k"><port/><graph xmlns="other"/></data>{NODES}'
+        '<other:hyperedge xmlns:other="other"/><node id="c"><desc/><data key="k"><graph/></data></node>',
+        "<data key='k'/>",
+    )
+    assert exchange.from_graphml(text) == PDAG.from_edges("abc", ["ab"])
+
+
+def test_graphml_nodes_need_ids():
+    assert exchange.from_graphml(graphml('<node id=""/>')).names == ("",)
+    with pytest.raises(ValueError, match="node 2 of the GraphML text has no id: give each its own"):
+        exchange.from_graphml(graphml('<node id="a"/><node/>'))
+
+
+def many(names):
+    """Texts over these nodes, without edges, in each format; none takes more than some bytes a node."""
+    yield exchange.from_graphml, graphml("".join(f'<node id="{name}"/>' for name in names))
+    content = {**GRAPH, "names": names, "directed": []}
+    yield exchange.from_json, json.dumps(content)
+    yield exchange.from_model_string, "".join(f"[{name}]" for name in names)
+
+
+def test_a_short_text_cannot_ask_for_a_large_array(monkeypatch):
+    for read, text in many([f"v{k}" for k in range(60_000)]):
+        tracemalloc.start()
+        with pytest.raises(
+            ValueError, match=r"60000 nodes, which take an array of 3\.6 GB, more than 30000: leave"
+        ):
+            read(text)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert taken < 1e8
+    monkeypatch.setattr(memory, "available", lambda: 10**8)
+    for read, text in many([f"v{k}" for k in range(5_000)]):
+        with pytest.raises(
+            MemoryError, match=r"a graph of 5000 nodes, .* needs about 0\.12 GB .*: leave nodes out"
+        ):
+            read(text)
+    for read, text in many(["a", "b", "c"]):
+        assert read(text) == PDAG.from_edges("abc")
+
+
+def test_messages_are_short_however_much_is_wrong():
+    nested = "[" * 300 + "]" * 300
+    for text in (
+        json.dumps(GRAPH | {"names": [1] * 10_000}),
+        json.dumps(GRAPH | {"directed": "x" * 10_000}),
+        json.dumps(GRAPH | {"directed": [["x"] * 10_000]}),
+        json.dumps(GRAPH | {"version": [1] * 10_000}),
+        json.dumps(GRAPH | {"names": 0}).replace("0", nested),
+        json.dumps(GRAPH | {"undirected": [0]}).replace("0", nested),
+    ):
+        with pytest.raises(ValueError, match=r": (give|install)") as caught:
+            exchange.from_json(text)
+        assert len(str(caught.value)) < 400
+
+
 def test_graphml_refuses_names_that_xml_cannot_hold():
     with pytest.raises(ValueError, match="XML cannot"):
         exchange.to_graphml(PDAG.from_edges(["a\x00"]))
@@ -424,8 +514,9 @@ def test_json_that_is_none(change, message):
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", "[" * 100_000])
 def test_json_that_is_not_even_json(text):
-    with pytest.raises(ValueError, match=r"not JSON|not a brai-graph"):
+    with pytest.raises(ValueError, match=r"not JSON|not a brai-graph") as caught:
         exchange.from_json(text)
+    assert "brai-graph document" in str(caught.value)
 
 
 @given(pdags())

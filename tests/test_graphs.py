@@ -6,6 +6,7 @@ import itertools
 import pickle
 import re
 import sys
+import tracemalloc
 from collections import defaultdict
 from functools import cache
 
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brai.graphs
+from brai import memory
 from brai.adjacency import d_separated, dag_to_cpdag, markov_equivalent, meek, topological_order
 from brai.graphs import PDAG, NoExtensionError
 
@@ -571,6 +573,9 @@ def test_dot_keeps_odd_names(names, data):
         (lambda: PDAG(("a", "b"), [[0, 0], [np.nan, 0]]), r"adjacency\[1, 0\] is nan"),
         (lambda: PDAG(("a", "b", "a"), np.zeros((3, 3))), "'a' is given 2 times: rename"),
         (lambda: PDAG(("a", 3), np.zeros((2, 2))), "3 is int: names are strings"),
+        (lambda: PDAG((["a"],), np.zeros((1, 1))), r"\['a'\] is list: names are strings"),
+        (lambda: PDAG.from_edges("aba"), "'a' is given 2 times: rename"),
+        (lambda: PDAG.from_edges([["a"]]), r"\['a'\] is list: names are strings"),
         (lambda: PDAG(("a",), np.zeros((2, 2))), r"1 names .* \(2, 2\): give one name a row"),
         (lambda: PDAG.from_edges(["smoke", "x"], [("x", "smoek")]), "'smoek': did you mean 'smoke'"),
         (lambda: PDAG.from_edges("ab", ["aa"]), "edge from 'a' to itself"),
@@ -597,6 +602,66 @@ def test_dot_keeps_odd_names(names, data):
 def test_refusals(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def sparse(d):
+    """A chain of d nodes, made in each way that makes the array itself."""
+    names = [f"v{k}" for k in range(d)]
+    yield lambda: PDAG.from_edges(names, itertools.pairwise(names))
+    yield lambda: PDAG.from_parents(names, [[], *([k] for k in range(d - 1))])
+    yield lambda: PDAG.from_networkx(nx.path_graph(names, nx.DiGraph))
+
+
+def test_a_graph_beyond_memory_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 10**9)
+    for make in sparse(60_000):
+        tracemalloc.start()
+        with pytest.raises(
+            MemoryError, match=r"a graph of 60000 nodes, an array of 60000 x 60000, needs .*: leave"
+        ):
+            make()
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert taken < 1e8
+
+
+def test_a_graph_takes_no_more_memory_than_is_foreseen():
+    d = 2000
+    for make in sparse(d):
+        tracemalloc.start()
+        made = make()
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert taken < brai.graphs.PER_PAIR * d * d
+        assert made.n_edges == d - 1
+
+
+def test_no_name_is_looked_for_among_long_ones():
+    """To tell how alike two texts of 200 000 characters are takes minutes."""
+    rng = np.random.default_rng(0)
+    text = "".join(map(chr, rng.integers(0x4E00, 0x4E00 + 300, 200_000)))
+    graph = PDAG.from_edges([text])
+    with pytest.raises(ValueError, match="unknown node") as caught:
+        graph.parents(text[::2] + text[1::2])
+    assert len(str(caught.value)) < 500
+
+
+def test_an_order_that_lacks_a_node_is_compared_in_linear_time():
+    compared = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    names = [Name(f"v{k}") for k in range(500)]
+    graph = PDAG.from_edges(names)
+    with pytest.raises(ValueError, match="nodes 'v0' are missing or repeated"):
+        graph.reorder(names[1:])
+    assert compared < 20 * 500
 
 
 def test_no_extension_names_the_nodes_left():

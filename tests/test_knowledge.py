@@ -17,6 +17,7 @@ from all_dags import acyclic, all_dags, bdeu_scores, class_of, equivalent
 from brai import BRAI, MMHC, PDAG, RAI, Bootstrap, Dataset, HillClimbing, Knowledge, Oracle, OrderSearch
 from brai.adjacency import topological_order
 from brai.cli import cli
+from brai.cli.options import read_states
 from brai.estimators import ConvergenceWarning
 from brai.families import FamilyTable
 from brai.graphs import families_of
@@ -521,6 +522,96 @@ def test_toml(tmp_path):
         Knowledge.from_toml(path)
     with pytest.raises(FileNotFoundError):
         Knowledge.from_toml(tmp_path / "none.toml")
+
+
+NESTED = [
+    "roots = " + "[" * 100_000,
+    "roots = " + "{a=" * 100_000,
+    f"roots{'.a' * 100_000} = 1",
+    f"tiers = [{{a{'.a' * 100_000} = 1}}]",
+    f"roots = [{{a{'.a' * 100_000} = 1}}]",
+    f"required = [[{{a{'.a' * 100_000} = 1}}, 'b']]",
+]
+
+
+@pytest.mark.parametrize("text", NESTED, ids=range(len(NESTED)))
+def test_toml_that_is_nested_too_deeply(tmp_path, text):
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(KnowledgeError, match=r"known\.toml.*: give ") as caught:
+        Knowledge.from_toml(path)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"roots = [{'1' * 5000}]", "is not a TOML file"),
+        (f"roots = {'1' * 5000}", "is not a TOML file"),
+        ("search_space = 5", "write what is outside of it as forbidden edges"),
+        ("roots = 1979-05-27", "give a list of names"),
+        ("required = [1]", "required holds 1: give pairs"),
+        ("tiers = [1]", "a tier is 1: give a list of names"),
+    ],
+    ids=range(6),
+)
+def test_toml_with_junk_in_it(tmp_path, text, what):
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(KnowledgeError, match=rf"known\.toml.*{what}"):
+        Knowledge.from_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("rain = " + "[" * 100_000, "it is nested too deeply"),
+        ("rain = " + "{a=" * 100_000, "it is nested too deeply"),
+        (f"rain{'.a' * 100_000} = 1", "it is nested too deeply"),
+        (f"[rain{' . a' * 100_000}]", "it is nested too deeply"),
+        ("rain = {'=,'" + " . '[]'" * 100_000 + " = 1}", "it is nested too deeply"),
+        (f"rain{'.a' * 90} = 1", r"rain is \{'a': .*: give a list of labels, rain = "),
+        (f"rain = 0x{'f' * 5000}", "rain is an integer of 20000 bits: give a list of labels"),
+        (f"rain = {'1' * 5000}", "no TOML file"),
+    ],
+    ids=range(8),
+)
+def test_states_of_columns_with_junk_in_them(tmp_path, text, what):
+    path = tmp_path / "states.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"states\.toml.*{what}") as caught:
+        read_states(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_dots_that_nest_nothing(tmp_path):
+    path = tmp_path / "states.toml"
+    dots, labels = ". " * 200 + "." * 200, [str(k / 10) for k in range(1000)]
+    path.write_text(f"# {dots}\n'{dots}' = [{', '.join(labels)}]\nrain = ['{dots}', \"{'a.' * 200}\"]")
+    assert read_states(path) == {dots: [k / 10 for k in range(1000)], "rain": [dots, "a." * 200]}
+
+
+def test_statements_about_many_variables_take_no_square():
+    names = [f"v{k}" for k in range(60_000)]
+    known = Knowledge(tiers=[names[:30_000], names[30_000:]], forbidden=[*pairwise(names)], leaves=names)
+    known._check_names({name: k for k, name in enumerate(names)})
+    with pytest.raises(KnowledgeError, match="'v0' is in the tiers 2 times: give it one tier"):
+        Knowledge(tiers=[names, names])._check_names({name: k for k, name in enumerate(names)})
+    against = known._against()
+    for a, b in pairwise(names):
+        assert against(a, b) == [f"{a!r} → {b!r} is forbidden", f"{a!r} → {b!r} leads out of the leaf {a!r}"]
+
+
+def test_a_long_chain_of_required_edges_and_a_cycle_behind_it():
+    names = [f"v{k}" for k in range(5000)]
+    chain = [*pairwise(names)]
+    required = np.zeros((5000, 5000), bool)
+    required[np.arange(4999), np.arange(1, 5000)] = True
+    Knowledge(required=chain)._check_cycles(required, names)
+    required[4999, 4990] = True
+    with pytest.raises(KnowledgeError, match=r"cycle: 'v4990' → 'v4991', .*'v4999' → 'v4990': take one") as e:
+        Knowledge()._check_cycles(required, names)
+    assert str(e.value).count("→") == 10
 
 
 def test_command_line(tmp_path):

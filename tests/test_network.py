@@ -8,7 +8,11 @@ import itertools
 import json
 import math
 import os
+import re
 import sys
+import tracemalloc
+import zlib
+from collections.abc import Iterator
 from fractions import Fraction
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -21,7 +25,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
-from brai import PDAG, DataError, Dataset
+from brai import PDAG, DataError, Dataset, _bif, memory
 from brai import network as network_module
 from brai._bif import normalised, parse_bif
 from brai.network import SHIPPED, BifError, Network, load_network
@@ -191,6 +195,153 @@ def test_damaged_bif_raises_nothing_but_bif_error(noise: str, at: int) -> None:
         assert all(np.allclose(cpt.sum(axis=1), 1.0) for cpt in content.cpts)
 
 
+# ---------------------------------------------------------------- BIF that asks for much
+
+
+@contextlib.contextmanager
+def at_most(peak: float) -> Iterator[None]:
+    """Fails if Python and numpy take more bytes inside."""
+    tracemalloc.start()
+    try:
+        yield
+        taken = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert taken < peak, f"{taken / 1e6:.0f} MB were taken"
+
+
+def family(n_parents: int, block: str, labels: str = "x y") -> str:
+    """A file in which the first variable has so many parents, each with these states."""
+    names, n_states = [f"v{k}" for k in range(n_parents + 1)], len(labels.split())
+    lines = [f"variable {name} {{ type discrete [ {n_states} ] {{ {labels} }}; }}" for name in names]
+    lines += [f"probability ( {' '.join(names)} ) {{ {block} }}"]
+    roots = f"{{ table {' '.join([str(1 / n_states)] * n_states)}; }}"
+    return "\n".join(lines + [f"probability ( {name} ) {roots}" for name in names[1:]])
+
+
+@pytest.mark.parametrize(
+    ("n_parents", "block", "what"),
+    [
+        (
+            28,
+            "default 0.5 0.5;",
+            r"'v0' given its 28 parents has 536870912 cells, \d+ words are left .*: give more",
+        ),
+        (
+            28,
+            "( x ) 0.5 0.5;",
+            r"'v0' given its 28 parents has 536870912 cells, .*take parents away or merge states",
+        ),
+        (28, "table 0.5 0.5;", r"'v0' given its 28 parents has 536870912 cells"),
+        (24, "( x ) 0.5 0.5;", r"has 33554432 cells, only \d+ words are left: give its rows or a default"),
+        (60, "default 0.5 0.5;", r"60 parents has 2\.3e\+18 cells"),
+        (2000, "default 0.5 0.5;", r"2000 parents has over 1e\+300 cells"),
+    ],
+)
+def test_a_table_that_the_file_cannot_fill_is_not_made(n_parents: int, block: str, what: str) -> None:
+    text = family(n_parents, block)
+    with at_most(2e7), pytest.raises(BifError, match=rf"line {n_parents + 2}: the table of .*{what}"):
+        parse_bif(text)
+
+
+def test_memory_is_looked_at_before_a_default_fills_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = family(20, "default 0.25 0.75;")
+    content = parse_bif(text)
+    assert content.cpts[0].shape == (2**20, 2)
+    assert (content.cpts[0] == [0.25, 0.75]).all()
+    monkeypatch.setattr(memory, "available", lambda: 10**7)
+    with at_most(1e7), pytest.raises(MemoryError, match=r"2097152 cells and needs .* GB .*: take parents away"):
+        parse_bif(text)
+
+
+def test_defaults_of_a_whole_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = family(3, "( x x x ) 1 0; default 0.5 0.5;")  # 14 cells by default
+    text += "\nvariable w { type discrete [2] { x y }; }\nprobability ( w v1 ) { default 0 1; }"  # and 4
+    monkeypatch.setattr(_bif, "MAX_DEFAULT", 18)
+    assert len(parse_bif(text).names) == 5
+    monkeypatch.setattr(_bif, "MAX_DEFAULT", 17)
+    with pytest.raises(BifError, match=r"line 10: the table of 'w' has 4 cells, and 'default' may stand for"):
+        parse_bif(text)
+
+
+def test_a_missing_row_among_many_constant_parents_is_named() -> None:
+    with pytest.raises(BifError, match=r"1 of 1 rows of 'v0' are missing, as for v1=x, v2=x, .*v70=x$"):
+        parse_bif(family(70, "", "x"))
+
+
+def bomb(size: int) -> bytes:
+    """So many spaces, compressed as gzip."""
+    packer = zlib.compressobj(wbits=31)
+    return b"".join([*(packer.compress(b" " * (1 << 16)) for _ in range(size >> 16)), packer.flush()])
+
+
+def test_a_compressed_file_is_not_expanded_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.bif.gz"
+    path.write_bytes(bomb(1 << 26))
+    monkeypatch.setattr(_bif, "_PIECE", 1 << 16)
+    with monkeypatch.context() as little:
+        little.setattr(memory, "available", lambda: 10**8)
+        with at_most(2e7), pytest.raises(MemoryError, match=r"x\.bif\.gz, 4 MB of text or more, .*: check that"):
+            Network.read_bif(path)
+    monkeypatch.setattr(_bif, "HARMLESS", 1 << 20)
+    with (
+        at_most(6e7),
+        pytest.raises(BifError, match=r"x\.bif\.gz: expands to more than 7 MB, .*: check .*gunzip"),
+    ):
+        Network.read_bif(path)
+    path.write_bytes(gzip.compress(RAIN.encode() + b"\n" * (1 << 19)))  # below what is harmless
+    assert same(Network.read_bif(path), network(RAIN, tmp_path))
+
+
+def test_a_plain_file_that_leaves_no_room_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b" " * (1 << 20))
+    monkeypatch.setattr(memory, "available", lambda: 10**7)
+    for read in (Network.read_bif, load_network):
+        with pytest.raises(MemoryError, match=r"x\.json, 1 MB of text or more, needs about 0\.026 GB"):
+            read(path)
+
+
+def test_long_files_take_no_square_of_their_length() -> None:
+    """Each of these took minutes while it was read in the square of its length."""
+    with pytest.raises(BifError, match=r"found '/\*'"):
+        parse_bif("/* " * 300_000)
+    labels = " ".join(f"s{k}" for k in range(60_000))
+    table = f"table {' '.join(['1', *['0'] * 59_999])};"
+    rows = " ".join(f"( {label} ) 0.5 0.5;" for label in labels.split()[:20_000][::-1])
+    text = f"""variable a {{ type discrete [60000] {{ {labels} }}; }}
+        probability ( a ) {{ {table} }}
+        variable b {{ type discrete [2] {{ x y }}; }}
+        probability ( b a ) {{ default 1 0; {rows} }}"""
+    assert parse_bif(text).cpts[1].tolist() == [[0.5, 0.5]] * 20_000 + [[1, 0]] * 40_000
+    assert len(parse_bif(family(60_000, "default 1;", "x")).parents[0]) == 60_000
+
+
+AS_PUBLISHED = re.compile(r'"[^"]*"|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+@given(st.text(alphabet='"/*: \na', max_size=30))
+@settings(max_examples=1000)
+@example("/*/ // x\n*")
+@example("http://* x */")
+@example('/* "*/" // "')
+@example("/**/ /*")
+def test_comments_are_those_of_the_plain_pattern(text: str) -> None:
+    plain = AS_PUBLISHED.sub(lambda m: m[0] if m[0][0] == '"' else " " + "\n" * m[0].count("\n"), text)
+    assert _bif._Tokens(text, "x").text == plain
+
+
+def test_words_of_any_length_are_cut_in_messages() -> None:
+    for text in (
+        "x" * 10**6,
+        f"variable {'x' * 10**6} {{ }}",
+        f"variable a {{ type discrete [{'9' * 10**6}] {{ x }}",
+    ):
+        with pytest.raises(BifError) as caught:
+            parse_bif(text)
+        assert len(str(caught.value)) < 300
+
+
 # ---------------------------------------------------------------- writing BIF
 
 
@@ -345,6 +496,20 @@ def test_what_bif_cannot_say_is_refused(wrong: str) -> None:
         assert f"the {what} {wrong!r} " in str(caught.value)
     with pytest.raises(ValueError, match="without variables"):
         Network((), (), (), ()).to_bif()
+    with pytest.raises(ValueError, match=r"the variable name 1 is int: rename it to text"):
+        Network((1,), (("x", "y"),), ((),), (half,)).to_bif()  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"the network name 1\.5 is float: rename it"):
+        Network(("a",), (("x", "y"),), ((),), (half,), name=1.5).to_bif()  # type: ignore[arg-type]
+
+
+def test_text_beyond_memory_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    half = np.array([[0.5, 0.5]])
+    net = Network(("a", "b"), (("x", "y"),) * 2, ((), (0,)), (half, half.repeat(2, axis=0)))
+    monkeypatch.setattr(memory, "available", lambda: 100)
+    assert net.to_bif()  # so little is not looked at
+    monkeypatch.setattr(_bif, "SMALL", 1)
+    with pytest.raises(MemoryError, match=r"the network as BIF text needs .*: take parents away or merge states"):
+        net.to_bif()
 
 
 @pytest.mark.parametrize(("where", "failing"), [(os, "fsync"), (Path, "replace")])
@@ -437,6 +602,150 @@ def test_json_faults_are_named() -> None:
     ]:
         with pytest.raises(ValueError, match=what):
             Network.from_dict({**good, **change})
+
+
+def deep(n: int) -> object:
+    found: object = 0.5
+    for _ in range(n):
+        found = [found]
+    return found
+
+
+ASIA = load_network("asia").to_dict()
+JUNK = [None, False, 0, 1.5, math.nan, "", "ab", [], {}, [None], [[]], ["a", [1]], {"a": []}, 10**400, deep(500)]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: repr(junk)[:20])
+def test_a_document_with_junk_in_it_is_refused(junk: object) -> None:
+    """Junk is the whole, an entry of the whole, a variable, or an entry of a variable."""
+    first, *others = ASIA["variables"]
+    documents = [junk, *({**ASIA, key: junk} for key in ASIA)]
+    documents += [{**ASIA, "variables": [junk, *others]}, {**ASIA, "variables": [*others, junk]}]
+    for key in ("name", "states", "parents", "cpt"):
+        changed = [{**first, key: value} for value in (junk, [junk], [first[key], junk], [[junk]])]
+        documents += [{**ASIA, "variables": [own, *others]} for own in changed]
+    legal = [{**ASIA, key: junk} for key in ("name", "citation") if isinstance(junk, str)]
+    legal += [ASIA, {**ASIA, "variables": []}]
+    for content in [own for own in documents if own not in legal]:
+        with pytest.raises(ValueError, match=r".") as caught:
+            Network.from_dict(content)  # type: ignore[arg-type]
+        assert len(str(caught.value)) < 600
+
+
+def test_faults_of_a_document_are_named_with_the_cure() -> None:
+    first, *others = ASIA["variables"]
+    for document, what in [
+        ([], r"not a brai-network document: it is \[\]: write it with Network\.to_dict or to_json"),
+        ({"format": "brai-network", "version": 1}, "variables of the network is None: give a list of variables"),
+        ({**ASIA, "variables": {"a": 1}}, r"variables of the network is \{'a': 1\}: give a list"),
+        ({**ASIA, "name": 3}, "name of the network is 3: give text"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            Network.from_dict(document)  # type: ignore[arg-type]
+    for change, what in [
+        (5, "variable 1 is 5: give an object with name, states, parents and cpt"),
+        ({**first, "name": 5}, "name of variable 1 is 5: give text"),
+        ({**first, "states": "ab"}, "states of 'asia' is 'ab': give a list of labels"),
+        ({**first, "states": ["a", ["b"]]}, r"states of 'asia' hold \['b'\]: give text or numbers"),
+        ({**first, "parents": "tub"}, "parents of 'asia' is 'tub': give a list of names"),
+        ({**first, "parents": [["tub"]]}, r"parent \['tub'\] of 'asia' is not a variable .*: correct the name"),
+        ({**first, "cpt": [["0.5", "0.5"]]}, "CPT of 'asia': '0.5' is not a probability: give rows of numbers"),
+        ({**first, "cpt": [[0.5], [0.5, 0.5]]}, "CPT of 'asia': .*: give rows of numbers, of equal length"),
+        ({**first, "cpt": [[10**400, 0]]}, "CPT of 'asia': .*: give rows of numbers"),
+        ({**first, "cpt": [[1e308, 1e308]]}, "CPT of 'asia': probabilities sum to inf instead of 1"),
+        (
+            {k: v for k, v in first.items() if k != "cpt"},
+            "CPT of 'asia': cpt of the variable is None: give a list",
+        ),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            Network.from_dict({**ASIA, "variables": [change, *others]})
+    with pytest.raises(ValueError, match="not unique: 'tub' is given twice, rename one"):
+        Network.from_dict({**ASIA, "variables": [first, *others, others[0]]})
+    flat = {**first, "cpt": first["cpt"][0]}  # one row need not be a list of rows
+    assert same(Network.from_dict({**ASIA, "variables": [flat, *others]}), load_network("asia"))
+
+
+PLAIN = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(["asia", 1])
+)
+KEYS = st.sampled_from([*ASIA, "name", "states", "parents", "cpt"]) | st.text(max_size=3)
+VALUES = st.recursive(PLAIN, lambda own: st.lists(own, max_size=3) | st.dictionaries(KEYS, own, max_size=5))
+
+
+@given(VALUES, st.lists(st.tuples(st.integers(0, 7), KEYS, VALUES), max_size=3), st.data())
+@settings(max_examples=500)
+def test_junk_raises_nothing_but_value_error(
+    junk: object, changes: list[tuple[int, str, object]], data: st.DataObject
+) -> None:
+    document = json.loads(json.dumps(ASIA))
+    for i, key, value in changes:
+        data.draw(st.sampled_from([document, document["variables"][i]]))[key] = value
+        if not isinstance(document["variables"], list) or len(document["variables"]) != 8:
+            break
+    head = {key: ASIA[key] for key in ("format", "version")}
+    for content in (junk, document, {**junk, **head} if isinstance(junk, dict) else {**head, "variables": junk}):
+        with contextlib.suppress(ValueError):
+            assert isinstance(Network.from_dict(content), Network)  # type: ignore[arg-type]
+        with contextlib.suppress(ValueError):
+            assert isinstance(Network.from_json(json.dumps(content)), Network)
+
+
+def test_parents_beyond_number_are_refused() -> None:
+    """2¹⁵⁰⁰⁰ configurations: Python does not even spell that."""
+    half = [[0.5, 0.5]]
+    roots = [{"name": f"v{k}", "states": [0, 1], "parents": [], "cpt": half} for k in range(15_000)]
+    child = {**roots[0], "name": "c", "parents": [v["name"] for v in roots]}
+    with pytest.raises(ValueError, match=r"CPT of 'c' has shape \(1, 2\), its family needs \(over 1e\+300, 2\)"):
+        Network.from_dict({**ASIA, "variables": [*roots, child]})
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "not JSON that can be read: .*: give a brai-network document"),
+        ("{", "not JSON that can be read"),
+        (DEEP, "nested too deeply: give a brai-network document"),
+        ('{"format": "brai-network", "version": ' + DEEP, "nested too deeply"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        ("1" * 5000, "not JSON that can be read"),
+        ("[]", r"it is \[\]"),
+        ("null", "it is None"),
+        ('{"format": "brai-graph"}', "its format is 'brai-graph'"),
+    ],
+    ids=range(9),
+)
+def test_json_that_is_no_network(text: str, what: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=what):
+        Network.from_json(text)
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"x\.json: .*{what}"):
+        load_network(path)
+
+
+def test_a_json_file_that_is_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(b"{\n\xe6")
+    with pytest.raises(ValueError, match=r"x\.json, line 2: not UTF-8 text .*; save it as UTF-8"):
+        load_network(path)
+
+
+def test_variables_are_found_by_an_index() -> None:
+    class Searched(tuple):  # type: ignore[type-arg]
+        def __contains__(self, one: object) -> bool:
+            raise AssertionError("the names are searched")
+
+        def index(self, *_: object) -> int:
+            raise AssertionError("the names are searched")
+
+    asia = load_network("asia")
+    slow = dataclasses.replace(asia, names=Searched(asia.names))
+    expected = asia.marginal(["lung", "smoke"], do={"tub": "no"})
+    np.testing.assert_array_equal(slow.marginal(["lung", "smoke"], do={"tub": "no"}), expected)
 
 
 @pytest.mark.parametrize(
@@ -686,6 +995,26 @@ def test_a_table_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(network_module, "_MAX_CELLS", 23)
     with pytest.raises(MemoryError, match="24 cells"):
         Network.fit(small, Y)
+    monkeypatch.undo()
+    monkeypatch.setattr(memory, "available", lambda: 100)
+    monkeypatch.setattr(_bif, "SMALL", 23)
+    with pytest.raises(MemoryError, match=r"'c' given its parents \['a', 'b'\] has 24 cells and needs .*: take"):
+        Network.fit(small, Y)
+
+
+def test_a_table_beyond_every_number_is_refused() -> None:
+    names = [f"p{i}" for i in range(1100)]
+    X = Dataset.from_codes(np.zeros((3, 1101), int), arities=[2] * 1101, names=[*names, "child"])
+    dag = PDAG.from_edges([*names, "child"], [(name, "child") for name in names])
+    with pytest.raises(
+        MemoryError, match=r"'child' given its parents .* would have over 1e\+300 cells, more than"
+    ):
+        Network.fit(dag, X)
+
+
+def test_a_sample_beyond_memory_is_refused() -> None:
+    with at_most(1e7), pytest.raises(MemoryError, match=r"a sample of 1000000000000 rows needs .*: draw fewer"):
+        load_network("asia").sample(10**12)
 
 
 # ---------------------------------------------------------------- log probability

@@ -10,6 +10,8 @@ A file is a sequence of blocks: one ``network``, a ``variable`` block with the s
 Commas and ``|`` are white space. We are stricter than the format's description in one thing: text between
 blocks must be a comment, so that a misspelt keyword is an error instead of a missing block.
 
+A small file can ask for much memory: compressed, or by `default` for a table of many parents. Both are bounded.
+
 Files are written as those of the bnlearn repository are: a row for each configuration, a table where there are no
 parents. Names and labels are quoted only if they hold what would end a word; other readers know few quotes.
 
@@ -18,24 +20,40 @@ Reference: G. Hulten and P. Domingos, The Interchange Format for Bayesian Networ
 """
 
 import gzip
+import io
 import itertools
 import math
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brai import memory
+from brai._columns import shown
 from brai._files import write_bytes
 
 Floats = NDArray[np.float64]
-States = dict[str, tuple[str, ...]]
+States = dict[str, dict[str, int]]  # the code of each label of a variable
 Families = dict[str, tuple[list[str], Floats]]
 
-_COMMENT = re.compile(r'"[^"]*"|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)  # quoted text and http:// stay
+PER_CELL = 40  # bytes of a cell of a table while a network is made of it: itself and copies
+SMALL = 10**6  # cells of a table for which memory is not looked at
+MAX_DEFAULT = 5 * 10**7  # cells of a file's tables that `default` may stand for
+MAX_EXPANSION = 100  # times that a compressed file may expand, beyond `HARMLESS` bytes
+HARMLESS = 1 << 26
+_PER_BYTE = 25  # bytes of memory for a byte of text: itself, decoded, and as words
+_PIECE = 1 << 22  # bytes that are read at a time
+
+_BEYOND_DEFAULT = (
+    f"and 'default' may stand for {MAX_DEFAULT:.0e} of a file: give more rows, take parents away or merge states"
+)
+
+_LINE_COMMENT = re.compile(r'"[^"]*"|(?<!:)//[^\n]*')  # quoted text and http:// stay
+_COMMENT = re.compile(_LINE_COMMENT.pattern + r"|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];]|[^\s,|{}()\[\];"]+|"')
 _PUNCTUATION = frozenset('{}()[];"')
 _WORD = re.compile(r'(?!.*/[/*])[^\s,|{}()\[\];"]+')  # what needs no quotes
@@ -63,23 +81,56 @@ def normalised(rows: Floats) -> Floats:
     if not (np.isfinite(rows).all() and (rows >= 0).all()):
         wrong = rows[~(np.isfinite(rows) & (rows >= 0))][0]
         raise ValueError(f"{wrong:g} is not a probability")
-    sums = rows.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # an infinite sum is refused like any other
+        sums = rows.sum(axis=1, keepdims=True)
     off = np.abs(sums - 1.0)
     if off.max() > 1e-3:
         raise ValueError(f"probabilities sum to {sums[off.argmax(), 0]:.6g} instead of 1")
     return np.where(off > 1e-12, rows / sums, rows)
 
 
+def size_of(arities: Sequence[int]) -> int:
+    """Cells of a table over variables with so many states, 1e300 if there are more: such products take long."""
+    return math.prod(arities) if math.fsum(map(math.log10, arities)) < 300 else 10**300
+
+
+def spelled(n: int) -> str:
+    """A number of cells in a message."""
+    return str(n) if n < 10**12 else f"{n:.2g}" if n < 10**300 else "over 1e+300"
+
+
 def read_text(path: Path) -> str:
-    """Text of a plain or gzip-compressed file, whichever its first bytes say it is."""
-    raw = path.read_bytes()
+    """Text of a plain or gzip-compressed file, whichever its first bytes say it is.
+
+    MemoryError before it is read in whole if there is no room to parse it.
+    """
+    with open(path, "rb") as file:
+        raw = b"".join(_pieces(file, path))
     try:
-        return (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
+        if raw[:2] == b"\x1f\x8b":
+            most = max(HARMLESS, MAX_EXPANSION * len(raw))
+            raw = b"".join(_pieces(gzip.GzipFile(fileobj=io.BytesIO(raw)), path, most))
+        return raw.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
         raise BifError(f"{path}: the gzip stream is damaged ({error}); fetch the file again") from error
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise BifError(f"{path}, line {line}: not UTF-8 text ({error.reason}); save it as UTF-8") from error
+
+
+def _pieces(file: BinaryIO | gzip.GzipFile, path: Path, most: float = math.inf) -> Iterable[bytes]:
+    """The content of a file, each piece after a look at what is free."""
+    size = 0
+    while piece := file.read(_PIECE):
+        size += len(piece)
+        if size > most:
+            raise BifError(
+                f"{path}: expands to more than {most / 1e6:.0f} MB, over {MAX_EXPANSION} times its size, as no "
+                "network does: check where it comes from, or expand it with gunzip and read the result"
+            )
+        cure = "check that it is the right file, or read it where more is free"
+        memory.check(_PER_BYTE * size, f"reading {path}, {size / 1e6:.0f} MB of text or more,", cure)
+        yield piece
 
 
 def write_text(path: Path, text: str) -> None:
@@ -93,9 +144,10 @@ def write_text(path: Path, text: str) -> None:
 def format_bif(content: BifContent) -> str:
     """BIF text that `parse_bif` turns into the same content; labels may be of any type and become their str()."""
     if not content.names:
-        raise ValueError("a network without variables cannot be written as BIF")
+        raise ValueError("a network without variables cannot be written as BIF: give it one or more")
     title = _word(content.name, "network name") if content.name else '""'
     names = [_word(name, "variable name") for name in content.names]
+    _check_length(content)
     states = [_words(name, labels) for name, labels in zip(content.names, content.states, strict=True)]
     lines = [f"network {title} {{", "}"]
     for name, labels in zip(names, states, strict=True):
@@ -110,6 +162,16 @@ def format_bif(content: BifContent) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _check_length(content: BifContent) -> None:
+    """Refuse to write text that does not fit: its lines, joined, and as bytes."""
+    needed = 0
+    for parents, cpt in zip(content.parents, content.cpts, strict=True):
+        config = sum(max(len(str(label)) for label in content.states[p]) + 2 for p in parents)
+        needed += cpt.shape[0] * (70 + 3 * (config + 22 * cpt.shape[1]))
+    if needed > PER_CELL * SMALL:
+        memory.check(needed, "the network as BIF text", "take parents away or merge states")
+
+
 def _words(name: str, labels: Sequence[Any]) -> list[str]:
     seen: dict[str, Any] = {}
     for label in labels:
@@ -121,6 +183,8 @@ def _words(name: str, labels: Sequence[Any]) -> list[str]:
 
 
 def _word(text: str, what: str) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"the {what} {shown(text)} is {type(text).__name__}: rename it to text, str() of it, say")
     if not text or re.search('["\r\n\ud800-\udfff]', text):
         raise ValueError(
             f"the {what} {text!r} cannot be written as BIF, where text is not empty and holds no '\"', line break "
@@ -134,10 +198,11 @@ class _Tokens:
 
     def __init__(self, text: str, source: str) -> None:
         if "/" in text:
-            text = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " + "\n" * m[0].count("\n"), text)
+            text = _COMMENT.sub(_blank, text)
         self.text, self.source = text, source
         self.items: list[str] = _TOKEN.findall(text)
         self.at = 0
+        self.by_default = 0  # cells of tables so far that `default` stands for
 
     def error(self, message: str, at: int | None = None) -> BifError:
         """The error at token `at`, by default the one taken last."""
@@ -153,7 +218,7 @@ class _Tokens:
         if found and (found in expected if expected else found not in _PUNCTUATION):
             return found if expected else found.strip('"')
         wanted = " or ".join(map(repr, expected)) if expected else "a name"
-        raise self.error(f"expected {wanted}, found {found!r}" if found else f"expected {wanted}: the file ends")
+        raise self.error(f"expected {wanted}{f', found {shown(found)}' if found else ': the file ends'}")
 
     def words(self, end: str, punctuation: bool = False) -> list[str]:
         """The words up to the token `end`, which is taken as well; other punctuation only if allowed."""
@@ -165,7 +230,7 @@ class _Tokens:
         words = self.items[start : self.at]
         if not (punctuation or _PUNCTUATION.isdisjoint(words)):
             k = next(k for k, word in enumerate(words) if word in _PUNCTUATION)
-            raise self.error(f"expected {end!r}, found {words[k]!r}", start + k)
+            raise self.error(f"expected {end!r}, found {shown(words[k])}", start + k)
         self.take(end)
         return words
 
@@ -177,7 +242,7 @@ class _Tokens:
             try:
                 values.append(float(word))
             except ValueError:
-                raise self.error(f"expected a number or ';', found {word!r}", start + len(values)) from None
+                raise self.error(f"expected a number or ';', found {shown(word)}", start + len(values)) from None
         if len(values) != n_rows * n_states:
             raise self.error(f"expected {n_rows * n_states} probabilities, found {len(values)}", start)
         try:
@@ -185,6 +250,16 @@ class _Tokens:
         except ValueError as error:
             order = " (a table runs over the child's states slowest, the last parent fastest)"
             raise self.error(f"{error}{order if n_rows > 1 else ''}", start) from None
+
+
+def _blank(found: re.Match[str]) -> str:
+    """What stands for a comment: its line breaks; quoted text, and what opens no comment, as it is."""
+    text = found[0]
+    if text[0] == '"':
+        return text
+    if text[1] == "*" and (len(text) < 4 or text[-2:] != "*/"):  # never closed: a word, and so is each after it
+        return text[:2] + _LINE_COMMENT.sub(_blank, text[2:])
+    return " " + "\n" * text.count("\n")
 
 
 def parse_bif(text: str, source: str = "<text>") -> BifContent:
@@ -202,9 +277,9 @@ def parse_bif(text: str, source: str = "<text>") -> BifContent:
         if keyword == "network":
             network = name
         elif name in states:
-            raise tokens.error(f"variable {name!r} is declared a second time")
+            raise tokens.error(f"variable {shown(name)} is declared a second time")
         else:
-            states[name] = ()
+            states[name] = {}
         tokens.take("{")
         statements = ("type", "property", "}") if keyword == "variable" else ("property", "}")
         while (word := tokens.take(*statements)) != "}":
@@ -213,7 +288,7 @@ def parse_bif(text: str, source: str = "<text>") -> BifContent:
             else:
                 tokens.words(";", punctuation=True)
         if keyword == "variable" and not states[name]:
-            raise tokens.error(f"variable {name!r} has no 'type discrete [n] {{ ... }};'")
+            raise tokens.error(f"variable {shown(name)} has no 'type discrete [n] {{ ... }};'")
     if not states:
         raise tokens.error("no variable block; is this a BIF file?")
     if missing := [name for name in states if name not in families]:
@@ -221,20 +296,22 @@ def parse_bif(text: str, source: str = "<text>") -> BifContent:
     index = {name: i for i, name in enumerate(states)}
     parents = tuple(tuple(index[p] for p in families[name][0]) for name in states)
     cpts = tuple(families[name][1] for name in states)
-    return BifContent(network, tuple(states), tuple(states.values()), parents, cpts)
+    return BifContent(network, tuple(states), tuple(map(tuple, states.values())), parents, cpts)
 
 
-def _read_states(tokens: _Tokens) -> tuple[str, ...]:
+def _read_states(tokens: _Tokens) -> dict[str, int]:
     tokens.take("discrete")
     tokens.take("[")
     size = tokens.take()
     tokens.take("]")
     tokens.take("{")
-    states = tuple(word.strip('"') for word in tokens.words("}"))
-    if size != str(len(states)) or not states:
-        raise tokens.error(f"{size} states announced, {len(states)} listed")
-    if repeated := [s for k, s in enumerate(states) if s in states[:k]]:
-        raise tokens.error(f"state {repeated[0]!r} is listed twice")
+    labels = [word.strip('"') for word in tokens.words("}")]
+    if size != str(len(labels)) or not labels:
+        raise tokens.error(f"{shown(size)[1:-1]} states announced, {len(labels)} listed")
+    states: dict[str, int] = {}
+    for code, label in enumerate(labels):
+        if states.setdefault(label, code) != code:
+            raise tokens.error(f"state {shown(label)} is listed twice")
     tokens.take(";")
     return states
 
@@ -243,16 +320,13 @@ def _read_probability(tokens: _Tokens, states: States, families: Families) -> No
     tokens.take("(")
     start = tokens.at
     family = [word.strip('"') for word in tokens.words(")")]
-    for k, name in enumerate(family):
-        if name not in states:
-            raise tokens.error(f"variable {name!r} is not declared above", start + k)
-        if name in family[:k]:
-            raise tokens.error(f"variable {name!r} appears twice in one family", start + k)
+    _check_family(tokens, family, states, start)
     if not family or family[0] in families:
-        raise tokens.error(f"a second block for {family[0]!r}" if family else "a variable is missing", start)
+        raise tokens.error(f"a second block for {shown(family[0])}" if family else "a variable is missing", start)
     tokens.take("{")
     child, parents = family[0], family[1:]
-    shape = tuple(len(states[p]) for p in parents)
+    shape = [len(states[p]) for p in parents]
+    _check_cells(tokens, child, [len(states[child]), *shape], start)
     cpt = np.full((math.prod(shape), len(states[child])), np.nan)
     default: Floats | None = None
     while (word := tokens.take("(", "table", "default", "property", "}")) != "}":
@@ -264,16 +338,41 @@ def _read_probability(tokens: _Tokens, states: States, families: Families) -> No
         else:
             rows = slice(None) if word == "table" else _read_configuration(tokens, parents, states)
             if not np.isnan(cpt[rows]).all():
-                raise tokens.error(f"probabilities of {child!r} given here for a second time", at)
+                raise tokens.error(f"probabilities of {shown(child)} given here for a second time", at)
             cpt[rows] = tokens.distributions(len(cpt[rows]), cpt.shape[1])
     empty = np.isnan(cpt[:, 0])
     if default is not None:
+        tokens.by_default += int(empty.sum()) * cpt.shape[1]
+        if tokens.by_default > MAX_DEFAULT:
+            raise tokens.error(f"the table of {shown(child)} has {cpt.size} cells, {_BEYOND_DEFAULT}", start)
         cpt[empty] = default
     elif empty.any():
-        codes = np.unravel_index(int(empty.argmax()), shape)
-        where = ", ".join(f"{p}={states[p][c]}" for p, c in zip(parents, codes, strict=True)) or "any case"
+        where = _configuration(int(empty.argmax()), parents, states)
         raise tokens.error(f"{empty.sum()} of {len(cpt)} rows of {child!r} are missing, as for {where}", start)
     families[child] = (parents, cpt)
+
+
+def _check_family(tokens: _Tokens, family: list[str], states: States, start: int) -> None:
+    seen: set[str] = set()
+    for k, name in enumerate(family):
+        if name not in states:
+            raise tokens.error(f"variable {shown(name)} is not declared above", start + k)
+        if name in seen:
+            raise tokens.error(f"variable {shown(name)} appears twice in one family", start + k)
+        seen.add(name)
+
+
+def _check_cells(tokens: _Tokens, child: str, arities: list[int], start: int) -> None:
+    """Refuse a table that neither the words left in the file nor a default can fill, before it is made."""
+    left = len(tokens.items) - tokens.at
+    cells = size_of(arities)
+    what = f"the table of {shown(child)} given its {len(arities) - 1} parents has {spelled(cells)} cells"
+    if cells > left + MAX_DEFAULT - tokens.by_default:
+        raise tokens.error(f"{what}, {left} words are left in the file, {_BEYOND_DEFAULT}", start)
+    if cells > max(left, SMALL):
+        if "default" not in tokens.items[tokens.at :]:
+            raise tokens.error(f"{what}, only {left} words are left: give its rows or a default", start)
+        memory.check(PER_CELL * cells, f"{tokens.source}: {what} and", "take parents away or merge states")
 
 
 def _read_configuration(tokens: _Tokens, parents: list[str], states: States) -> slice:
@@ -283,7 +382,16 @@ def _read_configuration(tokens: _Tokens, parents: list[str], states: States) -> 
         raise tokens.error(f"expected the states of {len(parents)} parents, found {len(labels)}", start - 1)
     for k, (parent, label) in enumerate(zip(parents, labels, strict=True)):
         if label not in states[parent]:
-            known = ", ".join(states[parent])
-            raise tokens.error(f"{parent} has no state {label!r}, only {known}", start + k)
-        row = row * len(states[parent]) + states[parent].index(label)
+            known = [*itertools.islice(states[parent], 20), *["..."] * (len(states[parent]) > 20)]
+            raise tokens.error(f"{parent} has no state {shown(label)}, only {', '.join(known)}", start + k)
+        row = row * len(states[parent]) + states[parent][label]
     return slice(row, row + 1)
+
+
+def _configuration(row: int, parents: list[str], states: States) -> str:
+    """The states of the parents in a row of the table, in words."""
+    found = []
+    for parent in reversed(parents):
+        row, code = divmod(row, len(states[parent]))
+        found.append(f"{parent}={next(itertools.islice(states[parent], code, None))}")
+    return ", ".join(reversed(found)) or "any case"

@@ -33,7 +33,8 @@ import json
 import os
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,15 +43,27 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from brai._bif import normalised, write_text
+from brai._columns import shown
 from brai.adjacency import topological_order
-from brai.graphs import PDAG
-from brai.network import Network
+from brai.graphs import PDAG, blank
+from brai.network import Network, parse_json
 
 if TYPE_CHECKING:
     from brai.consensus import Row
 
 _FORMAT, _VERSION = "brai-graph", 1
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
+_SPACE = {"g": _GRAPHML}
+_UNREAD = {  # parts of GraphML that no PDAG has
+    "g:hyperedge": "a hyperedge",
+    "g:node[g:graph]": "a nested graph, inside the node",
+    "g:edge[g:graph]": "a nested graph, inside the edge",
+    "g:node[g:port]": "a port, of the node",
+    "g:edge[@sourceport]": "a port, of the edge",
+    "g:edge[@targetport]": "a port, of the edge",
+    "g:locator": "a locator of a graph elsewhere",
+}
+MAX_NODES = 30_000  # of a graph in a text: its array takes the square of that, however short the text is
 _KIND = "kind"  # of an edge in GraphML: "directed" or "undirected"
 _ARROW, _TAIL = 1, -1  # marks of causal-learn
 
@@ -60,6 +73,13 @@ def _package(module: str, install: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ImportError(f"{install} is not installed: pip install {install}") from error
+
+
+def _check_count(names: Sequence[str]) -> None:
+    """Refuse a text of so many nodes; who wants them has to ask for the memory in Python."""
+    if (d := len(names)) > MAX_NODES:
+        size = f"the text has {d} nodes, which take an array of {d * d / 1e9:.1f} GB, more than {MAX_NODES}"
+        raise ValueError(f"{size}: leave nodes out, or make the graph with PDAG.from_edges")
 
 
 def _dag(graph: PDAG, target: str) -> PDAG:
@@ -111,7 +131,8 @@ def from_pgmpy(model: Any) -> Network:
                 raise ValueError(
                     f"the CPD of {name!r} gives {other!r} the states {own}, its own are {states[other]}"
                 )
-            values = np.take(values, [own.index(label) for label in states[other]], axis)
+            place = {label: code for code, label in enumerate(own)}
+            values = np.take(values, [place[label] for label in states[other]], axis)
         parents.append(tuple(index[other] for other in family[1:]))
         cpts.append(normalised(values.reshape(len(values), -1).T))
     return Network(
@@ -132,9 +153,9 @@ def to_pyagrum(network: Network) -> Any:
         for p in own:
             model.addArc(network.names[p], name)
     for i, (name, own) in enumerate(zip(network.names, network.parents, strict=True)):
-        axes = [i, *own]
-        table = network.cpts[i].T.reshape([len(network.states[v]) for v in axes])
-        order = [axes.index(network.names.index(other)) for other in _axes(model.cpt(name))]
+        axes = {network.names[v]: axis for axis, v in enumerate((i, *own))}
+        table = network.cpts[i].T.reshape([len(network.states[v]) for v in (i, *own)])
+        order = [axes[other] for other in _axes(model.cpt(name))]
         model.cpt(name)[:] = np.ascontiguousarray(table.transpose(order))
     return model
 
@@ -260,8 +281,10 @@ def from_model_string(text: str, names: Iterable[str] | None = None) -> PDAG:
         )
     nodes = re.findall(r"\[([^|\]]+)(?:\|([^\]]+))?\]", text)
     listed = [name for name, _ in nodes]
-    if twice := [name for k, name in enumerate(listed) if name in listed[:k]]:
-        raise ValueError(f"the node {twice[0]!r} is listed twice in the model string: list it once")
+    for name, times in Counter(listed).items():
+        if times > 1:
+            raise ValueError(f"the node {name!r} is listed twice in the model string: list it once")
+    _check_count(listed)
     edges = [(parent, name) for name, parents in nodes for parent in parents.split(":") if parents]
     graph = PDAG.from_edges(sorted(listed) if names is None else names, edges)
     if lone := sorted(set(graph.names) ^ set(listed)):
@@ -305,25 +328,40 @@ def from_graphml(text: str) -> PDAG:
         root = ET.fromstring(text)
     except (ET.ParseError, ValueError) as error:
         raise ValueError(f"not GraphML: {error}") from None
-    space = {"g": _GRAPHML}
-    graph = root.find("g:graph", space)
+    graph = root.find("g:graph", _SPACE)
     if root.tag != f"{{{_GRAPHML}}}graphml" or graph is None:
         raise ValueError(f"not GraphML: the text holds a {root.tag!r}, not a graphml element with a graph")
-    kinds = {key.get("id") for key in root.findall("g:key", space) if key.get("attr.name") == _KIND}
-    names = tuple(node.get("id", "") for node in graph.findall("g:node", space))
+    for found in _unread(root, graph):
+        raise ValueError(f"the GraphML text holds {found}, which a PDAG cannot: flatten the graph first")
+    kinds = {key.get("id") for key in root.findall("g:key", _SPACE) if key.get("attr.name") == _KIND}
+    nodes = graph.findall("g:node", _SPACE)
+    if bare := [k for k, node in enumerate(nodes, 1) if "id" not in node.attrib]:
+        raise ValueError(f"node {bare[0]} of the GraphML text has no id: give each its own")
+    names = tuple(node.attrib["id"] for node in nodes)
+    _check_count(names)
     index = {name: i for i, name in enumerate(names)}
-    adjacency = np.zeros((len(names), len(names)), np.int8)
-    for edge in graph.findall("g:edge", space):
+    adjacency = blank(names)
+    for edge in graph.findall("g:edge", _SPACE):
         ends = [edge.get("source", ""), edge.get("target", "")]
         if unknown := [end for end in ends if end not in index]:
             raise ValueError(f"an edge ends at {unknown[0]!r}, which is no node of the GraphML text")
         a, b = (index[end] for end in ends)
-        kind = [data.text for data in edge.findall("g:data", space) if data.get("key") in kinds]
+        kind = [data.text for data in edge.findall("g:data", _SPACE) if data.get("key") in kinds]
         default = "true" if graph.get("edgedefault") == "directed" else "false"
         adjacency[a, b] = 1
         if kind == ["undirected"] or edge.get("directed", default) == "false":
             adjacency[b, a] = 1
     return PDAG(names, adjacency)
+
+
+def _unread(root: ET.Element, graph: ET.Element) -> Iterator[str]:
+    """What a GraphML text holds besides the nodes and edges of one graph, in words."""
+    if (n := len(root.findall("g:graph", _SPACE))) > 1:
+        yield f"{n} graphs"
+    for path, what in _UNREAD.items():
+        if (part := graph.find(path, _SPACE)) is not None:
+            ends = " → ".join(part.get(end, "") for end in ("source", "target") if end in part.attrib)
+            yield f"{what} {part.get('id') or ends!r}".removesuffix(" ''")
 
 
 def to_json(graph: PDAG) -> str:
@@ -336,26 +374,24 @@ def to_json(graph: PDAG) -> str:
 
 def from_json(text: str) -> PDAG:
     """The graph of a text that `to_json` wrote."""
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from None
+    content = parse_json(text, _FORMAT)
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise ValueError(f"not a {_FORMAT} document: write it with brai.exchange.to_json")
     if content.get("version") != _VERSION:
         found = content.get("version")
-        raise ValueError(f"{_FORMAT} version {found!r}, this brai reads {_VERSION}: install a newer brai")
+        raise ValueError(f"{_FORMAT} version {shown(found)}, this brai reads {_VERSION}: install a newer brai")
     edges = [_pairs(content.get(kind), kind) for kind in ("directed", "undirected")]
     names = content.get("names")
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise ValueError(f"names is {names!r}: give a list of text")
+        raise ValueError(f"names is {shown(names)}: give a list of text")
+    _check_count(names)
     return PDAG.from_edges(names, *edges)
 
 
 def _pairs(edges: Any, kind: str) -> Sequence[Sequence[str]]:
     if not isinstance(edges, list):
-        raise ValueError(f"{kind} is {edges!r}: give a list of pairs of names")
+        raise ValueError(f"{kind} is {shown(edges)}: give a list of pairs of names")
     for edge in edges:
         if not (isinstance(edge, list) and len(edge) == 2 and all(isinstance(end, str) for end in edge)):
-            raise ValueError(f"{kind} holds {edge!r}: give pairs of names")
+            raise ValueError(f"{kind} holds {shown(edge)}: give pairs of names")
     return edges

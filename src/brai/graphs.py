@@ -28,7 +28,7 @@ synthesis of causal models", UAI.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai import memory
 from brai.adjacency import (
     Adjacency,
     bits,
@@ -54,6 +55,10 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
+PER_PAIR = 5  # bytes of memory for a pair of nodes while a graph is made and checked
+MANY = 4000  # nodes from which memory is looked at before a graph is made
+LONG = 200  # characters of a name from which on none like it is looked for: that takes their square
+
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
 
 
@@ -68,9 +73,39 @@ class NoExtensionError(ValueError):
     """No DAG has the skeleton, the directed edges and the v-structures of the graph."""
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Refuse what cannot name nodes: other than text, or twice the same."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"node name {name!r} is {type(name).__name__}: names are strings, use str()")
+    for name, n in Counter(names).items():
+        if n > 1:
+            raise ValueError(f"node name {name!r} is given {n} times: rename to make names distinct")
+
+
+def blank(names: Sequence[str]) -> Adjacency:
+    """The adjacency of a graph without edges; MemoryError before it is made if graphs of this size do not fit."""
+    check_names(names)
+    if (d := len(names)) > MANY:
+        memory.check(PER_PAIR * d * d, f"a graph of {d} nodes, an array of {d} x {d},", "leave nodes out")
+    return np.zeros((d, d), dtype=np.int8)
+
+
+def _place(node: str, index: Mapping[str, int]) -> int:
+    if node not in index:
+        close = get_close_matches(str(node), index, n=1) if len(str(node)) <= LONG else []
+        cure = f"did you mean {close[0]!r}?" if close else f"the nodes are {_few([*index])}"
+        raise ValueError(f"unknown node {_short(node)}: {cure}")
+    return index[node]
+
+
+def _short(name: object) -> str:
+    return f"{str(name)[:LONG]!r}..." if len(str(name)) > LONG else repr(name)
+
+
 def _few(names: Sequence[str], most: int = 8) -> str:
     more = [f"and {len(names) - most} more"] if len(names) > most else []
-    return ", ".join([*map(repr, names[:most]), *more])
+    return ", ".join([*map(_short, names[:most]), *more])
 
 
 def _quoted(name: str) -> str:
@@ -89,11 +124,7 @@ class PDAG:
 
     def __post_init__(self) -> None:
         names, a = tuple(self.names), checked(self.adjacency)
-        for name, n in Counter(names).items():
-            if not isinstance(name, str):
-                raise ValueError(f"node name {name!r} is {type(name).__name__}: names are strings, use str()")
-            if n > 1:
-                raise ValueError(f"node name {name!r} is given {n} times: rename to make names distinct")
+        check_names(names)
         if len(a) != len(names):
             raise ValueError(f"{len(names)} names for an adjacency of shape {a.shape}: give one name a row")
         object.__setattr__(self, "names", names)
@@ -116,17 +147,17 @@ class PDAG:
         undirected: Iterable[Sequence[str]] = (),
     ) -> PDAG:
         """Graph from pairs of names: (a, b) in ``directed`` is a → b. Repeating an edge is harmless."""
-        d = len(names := tuple(names))
-        blank = cls(names, a := np.zeros((d, d), dtype=np.int8))
+        a = blank(names := tuple(names))
+        index = {name: i for i, name in enumerate(names)}
         for kind, edges in (((1, 0), directed), ((1, 1), undirected)):
             for tail, head in edges:
-                i, j = blank._at(tail), blank._at(head)
+                i, j = _place(tail, index), _place(head, index)
                 if i == j:
                     raise ValueError(f"edge from {tail!r} to itself: a PDAG has no self loops, remove it")
                 if (a[i, j], a[j, i]) not in ((0, 0), kind):
                     raise ValueError(f"two different edges join {tail!r} and {head!r}: keep one of them")
                 a[i, j], a[j, i] = kind
-        return cls(names, a)
+        return cls._trusted(names, a)
 
     @classmethod
     def from_parents(cls, names: Iterable[str], parents: Sequence[Sequence[int]]) -> PDAG:
@@ -134,7 +165,7 @@ class PDAG:
         d = len(names := tuple(names))
         if len(parents) != d:
             raise ValueError(f"{len(parents)} parent lists for {d} names: give one a node, [] for no parents")
-        a = np.zeros((d, d), dtype=np.int8)
+        a = blank(names)
         for child, listed in enumerate(parents):
             for parent in listed:
                 if not 0 <= parent < d:
@@ -148,7 +179,7 @@ class PDAG:
     def from_networkx(cls, graph: nx.Graph) -> PDAG:
         """Nodes in the order of ``graph``; two opposite arcs, or an edge of an nx.Graph, are undirected."""
         at = {name: i for i, name in enumerate(graph)}
-        a = np.zeros((len(at), len(at)), dtype=np.int8)
+        a = blank(tuple(at))
         for tail, head in graph.edges():
             a[at[tail], at[head]] = 1
         return cls(tuple(at), a if graph.is_directed() else a | a.T)
@@ -159,6 +190,10 @@ class PDAG:
         return self.names == other.names and np.array_equal(self.adjacency, other.adjacency)
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.names, self.adjacency.tobytes()))
 
     def __reduce__(self) -> tuple[type[PDAG], tuple[tuple[str, ...], Adjacency]]:
@@ -181,11 +216,7 @@ class PDAG:
         return masks(self.adjacency)
 
     def _at(self, node: str) -> int:
-        if node not in self._index:
-            close = get_close_matches(str(node), self.names, n=1)
-            cure = f"did you mean {close[0]!r}?" if close else f"the nodes are {_few(self.names)}"
-            raise ValueError(f"unknown node {node!r}: {cure}")
-        return self._index[node]
+        return _place(node, self._index)
 
     def _named(self, mask: int) -> tuple[str, ...]:
         return tuple(self.names[i] for i in bits(mask))
@@ -296,7 +327,8 @@ class PDAG:
             return self
         order = [self._at(name) for name in names]
         if not len(set(order)) == len(order) == len(self.names):
-            wrong = [name for name in self.names if names.count(name) != 1]
+            times = Counter(names)
+            wrong = [name for name in self.names if times[name] != 1]
             raise ValueError(f"nodes {_few(wrong)} are missing or repeated in the order: give each node once")
         return PDAG._trusted(names, self.adjacency[order][:, order])
 

@@ -14,8 +14,10 @@ array([[0, 1, 1, 1],
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
@@ -25,11 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai._checks import near
+from brai._columns import shown
 from brai.adjacency import dag_to_cpdag, extend
 from brai.graphs import PDAG
 
 Edge: TypeAlias = tuple[str, str]
 
+MAX_PARTS = 100  # of a dotted key in a TOML file
 PGMPY = {"required_edges": "required", "forbidden_edges": "forbidden", "temporal_order": "tiers"}
 
 
@@ -98,7 +102,7 @@ class Knowledge:
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         tiers = getattr(self, "tiers")  # noqa: B009 - before it is what its type says
         if isinstance(tiers, str | bytes | Mapping) or not isinstance(tiers, Iterable):
-            raise KnowledgeError(f"tiers is {tiers!r}: give groups of names, [['a', 'b'], ['c']]")
+            raise KnowledgeError(f"tiers is {shown(tiers)}: give groups of names, [['a', 'b'], ['c']]")
         object.__setattr__(self, "tiers", tuple(_names("a tier", tier) for tier in tiers))
 
     @classmethod
@@ -120,7 +124,8 @@ class Knowledge:
                     f"knowledge is of type {type(value).__name__}: give a Knowledge, a mapping with "
                     f"{', '.join(_FIELDS)}, or an object with {', '.join(PGMPY)}"
                 )
-        if len(given.pop("search_space", None) or ()):
+        space = given.pop("search_space", None) or ()
+        if not hasattr(space, "__len__") or len(space):
             raise KnowledgeError("knowledge has a search_space: write what is outside of it as forbidden edges")
         settings: dict[str, Any] = {}
         for key, own in given.items():
@@ -148,13 +153,13 @@ class Knowledge:
             leaves = ["xray"]
         """
         try:
-            given = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise KnowledgeError(f"{path} is not a TOML file: {error}") from error
-        try:
-            return cls.of(given)
+            return cls.of(read_toml(path))
         except KnowledgeError as error:
             raise KnowledgeError(f"{path}: {error}") from error
+        except RecursionError:
+            raise KnowledgeError(f"{path} is nested too deeply: give lists of names and of pairs") from None
+        except ValueError as error:
+            raise KnowledgeError(f"{path} is not a TOML file: {error}") from error
 
     def bound(self, names: Sequence[str]) -> Bounds:
         """Which edges between these variables are allowed and which required; KnowledgeError on a contradiction.
@@ -167,7 +172,8 @@ class Knowledge:
         for a, b in self.required:
             required[place[a], place[b]] = True
         self._check_cycles(required, names)
-        if broken := [said for edge in self.required for said in self._against(*edge)]:
+        against = self._against()
+        if broken := [said for edge in self.required for said in against(*edge)]:
             raise KnowledgeError(f"no graph obeys: {'; '.join(broken)}: take one of each two back")
         for a, b in self.forbidden:
             allowed[place[a], place[b]] = False
@@ -184,9 +190,9 @@ class Knowledge:
         if not dag.is_dag():
             raise ValueError("the graph is not a DAG: ask for a DAG of it, or whether its class `admits` one")
         self.bound(dag.names)
-        edges = dag.directed_edges()
+        edges, against = dict.fromkeys(dag.directed_edges()), self._against()
         missing = [f"{_arrow(a, b)} is required and not there" for a, b in self.required if (a, b) not in edges]
-        return missing + [said for edge in edges for said in self._against(*edge)]
+        return missing + [said for edge in edges for said in against(*edge)]
 
     def admits(self, graph: PDAG) -> bool:
         """Whether some DAG of the class of a DAG or CPDAG obeys."""
@@ -197,15 +203,20 @@ class Knowledge:
         dag, left = extend(edges)
         return not left and np.array_equal(dag_to_cpdag(dag), cpdag.adjacency)
 
-    def _against(self, a: str, b: str) -> list[str]:
-        """What forbids a → b, in words."""
-        edge = _arrow(a, b)
-        found = [f"{edge} is forbidden"] if (a, b) in self.forbidden else []
+    def _against(self) -> Callable[[str, str], list[str]]:
+        """A function that says what forbids a → b, in words."""
+        forbidden, roots, leaves = set(self.forbidden), set(self.roots), set(self.leaves)
         tier = {name: t for t, names in enumerate(self.tiers) for name in names}
-        if a in tier and b in tier and tier[a] > tier[b]:
-            found.append(f"{edge} leads from tier {tier[a] + 1} back to tier {tier[b] + 1}")
-        found += [f"{edge} leads into the root {b!r}"] * (b in self.roots)
-        return found + [f"{edge} leads out of the leaf {a!r}"] * (a in self.leaves)
+
+        def against(a: str, b: str) -> list[str]:
+            edge = _arrow(a, b)
+            found = [f"{edge} is forbidden"] if (a, b) in forbidden else []
+            if a in tier and b in tier and tier[a] > tier[b]:
+                found.append(f"{edge} leads from tier {tier[a] + 1} back to tier {tier[b] + 1}")
+            found += [f"{edge} leads into the root {b!r}"] * (b in roots)
+            return found + [f"{edge} leads out of the leaf {a!r}"] * (a in leaves)
+
+        return against
 
     def _check_names(self, place: Mapping[str, int]) -> None:
         edges = (name for edge in (*self.required, *self.forbidden) for name in edge)
@@ -215,14 +226,18 @@ class Knowledge:
                 raise KnowledgeError(
                     f"knowledge speaks of {name!r}, which is no variable{near(name, place)}: correct the name"
                 )
-        for name in in_tiers:
-            if in_tiers.count(name) > 1:
-                raise KnowledgeError(f"{name!r} is in the tiers {in_tiers.count(name)} times: give it one tier")
+        for name, times in Counter(in_tiers).items():
+            if times > 1:
+                raise KnowledgeError(f"{name!r} is in the tiers {times} times: give it one tier")
 
     def _check_cycles(self, required: NDArray[np.bool_], names: Sequence[str]) -> None:
-        left = np.ones(len(names), bool)
-        for _ in names:
-            left &= (required & left[:, None]).any(axis=0)  # those with a required parent left
+        waiting = required.sum(axis=0)  # required parents that are left
+        ready = np.flatnonzero(waiting == 0).tolist()
+        while ready:
+            children = np.flatnonzero(required[ready.pop()])
+            waiting[children] -= 1
+            ready += children[waiting[children] == 0].tolist()
+        left = waiting > 0
         if left.any():
             walk = [int(np.flatnonzero(left)[0])]
             while (up := int(np.flatnonzero(required[:, walk[-1]] & left)[0])) not in walk:
@@ -230,6 +245,19 @@ class Knowledge:
             cycle = [up, *reversed(walk[walk.index(up) :])]
             edges = ", ".join(_arrow(names[i], names[j]) for i, j in pairwise(cycle))
             raise KnowledgeError(f"required edges form a cycle: {edges}: take one of them back")
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What is in a TOML file; RecursionError if it is nested too deeply.
+
+    A key of n parts, a.a.a..., takes tomllib the square of n in memory. So it is looked for first.
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    bare = re.sub("[ \t]", "", re.sub("\"[^\"\n]*\"|'[^'\n]*'", "quoted", text))
+    for part in re.split(r"[\n,=#\[\]{}]", bare):
+        if len(re.findall(r"(?<!\.)\.(?!\.)", part)) > MAX_PARTS:
+            raise RecursionError(f"a key has more than {MAX_PARTS} parts")
+    return tomllib.loads(text)
 
 
 _FIELDS = tuple(field.name for field in fields(Knowledge))
@@ -262,17 +290,17 @@ def _arrow(a: str, b: str) -> str:
 
 def _names(what: str, given: Any) -> tuple[str, ...]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise KnowledgeError(f"{what} is {given!r}: give a list of names")
+        raise KnowledgeError(f"{what} is {shown(given)}: give a list of names")
     return tuple(dict.fromkeys(map(str, given)))
 
 
 def _edges(what: str, given: Any) -> tuple[Edge, ...]:
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise KnowledgeError(f"{what} is {given!r}: give pairs of names, [('a', 'b')] for a → b")
+        raise KnowledgeError(f"{what} is {shown(given)}: give pairs of names, [('a', 'b')] for a → b")
     found: dict[Edge, None] = {}
     for one in given:
         if isinstance(one, str | bytes | Mapping) or not isinstance(one, Sequence) or len(one) != 2:
-            raise KnowledgeError(f"{what} holds {one!r}: give pairs of names, ('a', 'b') for a → b")
+            raise KnowledgeError(f"{what} holds {shown(one)}: give pairs of names, ('a', 'b') for a → b")
         a, b = map(str, one)
         if a == b:
             raise KnowledgeError(f"{what} holds {_arrow(a, b)}: an edge joins two variables, remove it")

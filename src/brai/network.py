@@ -16,12 +16,15 @@ under interventions (`Network.marginal`).
 import graphlib
 import importlib.resources
 import importlib.util
+import itertools
 import json
 import math
 import os
 import reprlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from typing import Any, Self
@@ -29,8 +32,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from brai import _bif, memory
 from brai._bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
 from brai._checks import near
+from brai._columns import is_hashable, shown
 from brai._states import as_label, check_labels
 from brai.data import Dataset
 from brai.graphs import PDAG
@@ -42,6 +47,7 @@ __all__ = ["SHIPPED", "BifError", "Network", "load_network"]
 SHIPPED = ("alarm", "asia", "cancer", "earthquake", "sachs", "survey")
 _FORMAT, _VERSION = "brai-network", 1
 _MAX_CELLS = 5 * 10**7  # of one CPT that is learned
+_LIST: Any = (list, tuple, np.ndarray)  # what stands for an array of JSON
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,13 +74,14 @@ class Network:
             lengths = [len(part) for part in (self.names, self.states, self.parents, self.cpts)]
             raise ValueError(f"names, states, parents and cpts have unequal lengths {lengths}")
         if len(set(self.names)) != d:
-            raise ValueError("variable names are not unique")
+            twice = Counter(self.names).most_common(1)[0][0]
+            raise ValueError(f"variable names are not unique: {shown(twice)} is given twice, rename one")
         for i, name in enumerate(self.names):
             own, states = self.parents[i], self.states[i]
             if not states or len(set(states)) != len(states):
-                raise ValueError(f"states of {name!r} must be one or more distinct labels, got {states}")
+                raise ValueError(f"states of {name!r} must be one or more distinct labels, got {shown(states)}")
             if len(set(own)) != len(own) or not all(0 <= p < d for p in own):
-                raise ValueError(f"parents of {name!r} must be distinct indices below {d}, got {own}")
+                raise ValueError(f"parents of {name!r} must be distinct indices below {d}, got {shown(own)}")
         labels = tuple(check_labels(name, own) for name, own in zip(self.names, self.states, strict=True))
         object.__setattr__(self, "states", labels)
         object.__setattr__(self, "cpts", tuple(self._checked_cpt(i) for i in range(d)))
@@ -82,9 +89,10 @@ class Network:
 
     def _checked_cpt(self, i: int) -> NDArray[np.float64]:
         cpt = np.asarray(self.cpts[i], dtype=np.float64)
-        shape = (math.prod(len(self.states[p]) for p in self.parents[i]), len(self.states[i]))
-        if cpt.shape != shape:
-            raise ValueError(f"CPT of {self.names[i]!r} has shape {cpt.shape}, its family needs {shape}")
+        q, r = _bif.size_of([len(self.states[p]) for p in self.parents[i]]), len(self.states[i])
+        if cpt.shape != (q, r):
+            need = f"({_bif.spelled(q)}, {r})"
+            raise ValueError(f"CPT of {self.names[i]!r} has shape {cpt.shape}, its family needs {need}")
         if not ((cpt >= 0).all() and np.allclose(cpt.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
             raise ValueError(f"CPT of {self.names[i]!r} has a row that is not a distribution (sum 1, none < 0)")
         own = np.array(normalised(cpt), order="C")  # own copy; normalised again when read, it stays the same
@@ -124,7 +132,8 @@ class Network:
             raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
         data = Dataset.of(X)
         if set(data.names) != set(dag.names):
-            lone = [[name for name in a.names if name not in b.names] for a, b in ((dag, data), (data, dag))]
+            both = [dict.fromkeys(dag.names), dict.fromkeys(data.names)]
+            lone = [[name for name in own if name not in other] for own, other in (both, both[::-1])]
             raise ValueError(
                 f"variables {reprlib.repr(lone[0])} are in the graph only, {reprlib.repr(lone[1])} in the data "
                 "only: give data and graph over the same names"
@@ -169,11 +178,15 @@ class Network:
         table /= total
         return table
 
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
     def _at(self, name: str) -> int:
-        if name not in self.names:
+        if name not in self._index:
             hint = near(str(name), self.names)
             raise ValueError(f"there is no variable {name!r}{hint}: choose among {reprlib.repr(list(self.names))}")
-        return self.names.index(name)
+        return self._index[name]
 
     def _codes(self, what: str, setting: Mapping[str, Any]) -> dict[int, int]:
         if not isinstance(setting, Mapping):
@@ -196,7 +209,9 @@ class Network:
             raise ValueError(f"n is the number of rows and must be 1 or more, got {n}")
         rng = generator(random_state)
         largest = max((len(states) for states in self.states), default=1) - 1
-        codes = np.zeros((len(self.names), n), dtype=np.min_scalar_type(largest))
+        kind = np.min_scalar_type(largest)
+        memory.check(n * (3 * len(self.names) * kind.itemsize + 32), f"a sample of {n} rows", "draw fewer")
+        codes = np.zeros((len(self.names), n), dtype=kind)
         for i in self._order():
             row = _configurations(codes, self.parents[i], self.states)
             below = np.cumsum(self.cpts[i], axis=1)
@@ -241,30 +256,32 @@ class Network:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """The network that `to_dict` describes; CPT rows may be rounded and are normalised."""
-        if content.get("format") != _FORMAT:
-            raise ValueError(f"not a {_FORMAT} document: its format is {content.get('format')!r}")
+        found = content if isinstance(content, Mapping) else {}
+        if found.get("format") != _FORMAT:
+            kind = f"its format is {shown(found['format'])}" if "format" in found else f"it is {shown(content)}"
+            raise ValueError(f"not a {_FORMAT} document: {kind}: write it with Network.to_dict or to_json")
         if content.get("version") != _VERSION:
-            found = content.get("version")
-            raise ValueError(f"{_FORMAT} version {found!r}, this brai reads {_VERSION}: install a newer brai")
-        variables = content["variables"]
-        index = {v["name"]: i for i, v in enumerate(variables)}
-        parents, cpts = [], []
-        for v in variables:
-            if unknown := [p for p in v["parents"] if p not in index]:
-                raise ValueError(f"parent {unknown[0]!r} of {v['name']!r} is not a variable of the network")
-            parents.append(tuple(index[p] for p in v["parents"]))
+            version = shown(content.get("version"))
+            raise ValueError(f"{_FORMAT} version {version}, this brai reads {_VERSION}: install a newer brai")
+        variables = _part(content, "variables", _LIST, "the network", "a list of variables")
+        names = [_part(v, "name", str, f"variable {i + 1}", "text") for i, v in enumerate(variables)]
+        index = {name: i for i, name in enumerate(names)}
+        states, parents, cpts = [], [], []
+        for name, v in zip(names, variables, strict=True):
+            states.append(tuple(_part(v, "states", _LIST, shown(name), "a list of labels")))
+            if odd := [label for label in states[-1] if not is_hashable(label)]:
+                raise ValueError(f"states of {shown(name)} hold {shown(odd[0])}: give text or numbers as labels")
+            own = _part(v, "parents", _LIST, shown(name), "a list of names, [] for none")
+            if unknown := [p for p in own if not isinstance(p, str) or p not in index]:
+                which = f"parent {shown(unknown[0])} of {shown(name)}"
+                raise ValueError(f"{which} is not a variable of the network: correct the name, or add it")
+            parents.append(tuple(index[p] for p in own))
             try:
-                cpts.append(normalised(np.array(v["cpt"], dtype=np.float64, ndmin=2)))
+                cpts.append(normalised(_table(_part(v, "cpt", _LIST, "the variable", "a list of rows"))))
             except ValueError as error:
-                raise ValueError(f"CPT of {v['name']!r}: {error}") from None
-        return cls(
-            names=tuple(v["name"] for v in variables),
-            states=tuple(tuple(v["states"]) for v in variables),
-            parents=tuple(parents),
-            cpts=tuple(cpts),
-            name=content.get("name", ""),
-            citation=content.get("citation", ""),
-        )
+                raise ValueError(f"CPT of {shown(name)}: {error}") from None
+        head = [_part({key: "", **content}, key, str, "the network", "text") for key in ("name", "citation")]
+        return cls(tuple(names), tuple(states), tuple(parents), tuple(cpts), *head)
 
     def to_json(self) -> str:
         """`to_dict` as text, laid out for reading: one line per CPT row."""
@@ -273,7 +290,37 @@ class Network:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The network of a text that `to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(parse_json(text, _FORMAT))
+
+
+def parse_json(text: str, form: str) -> Any:
+    """What a JSON text holds; ValueError if it is no JSON, and so no document of this form."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"not JSON that can be read: {why}: give a {form} document") from None
+
+
+def _part(of: Any, key: str, kind: Any, owner: str, cure: str) -> Any:
+    """An entry of a document, of the kind that it must be."""
+    if not isinstance(of, Mapping):
+        raise ValueError(f"{owner} is {shown(of)}: give an object with name, states, parents and cpt")
+    if not isinstance(value := of.get(key), kind):
+        raise ValueError(f"{key} of {owner} is {shown(value)}: give {cure}")
+    return value
+
+
+def _table(cpt: Any) -> NDArray[np.float64]:
+    """A list of rows of numbers, or one row, as an array."""
+    rows = cpt if len(cpt) and all(isinstance(row, _LIST) for row in cpt) else [cpt]
+    for cell in itertools.chain.from_iterable(rows):  # numpy would take text for numbers
+        if not isinstance(cell, int | float | np.number):
+            raise ValueError(f"{shown(cell)} is not a probability: give rows of numbers")
+    try:
+        return np.array(rows, dtype=np.float64)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"{error}: give rows of numbers, of equal length") from None
 
 
 def _configurations(
@@ -288,13 +335,13 @@ def _configurations(
 
 
 def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: float) -> NDArray[np.float64]:
-    r, q = len(data.states[child]), math.prod(len(data.states[p]) for p in parents)
+    r, q = len(data.states[child]), _bif.size_of([len(data.states[p]) for p in parents])
+    own, cells = reprlib.repr([data.names[p] for p in parents]), _bif.spelled(q * r)
+    what, cure = f"the table of {data.names[child]!r} given its parents {own}", "take parents away or merge states"
     if q * r > _MAX_CELLS:
-        own = reprlib.repr([data.names[p] for p in parents])
-        raise MemoryError(
-            f"the table of {data.names[child]!r} given its parents {own} would have {q * r:.2g} cells, more than "
-            f"{_MAX_CELLS:.0e}: take parents away or merge states"
-        )
+        raise MemoryError(f"{what} would have {cells} cells, more than {_MAX_CELLS:.0e}: {cure}")
+    if q * r > _bif.SMALL:
+        memory.check(_bif.PER_CELL * q * r, f"{what} has {cells} cells and", cure)
     cell = _configurations(data.codes, parents, data.states) * r + data.codes[child]
     counts = np.bincount(cell, minlength=q * r).reshape(q, r)
     seen = counts.sum(axis=1, keepdims=True)
@@ -331,7 +378,11 @@ def load_network(name_or_path: str | os.PathLike[str]) -> Network:
         return Network.from_json(shipped.read_text(encoding="utf-8"))
     path = Path(text)
     if path.suffix == ".json" and path.is_file():
-        return Network.from_json(path.read_text(encoding="utf-8"))
+        content = read_text(path)
+        try:
+            return Network.from_json(content)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
     if path.is_file():
         return Network.read_bif(path)
     spec = importlib.util.find_spec("pgmpy") if path.name == text else None
