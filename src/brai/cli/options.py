@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import tomllib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,13 +43,17 @@ def read_states(path: Path | None) -> dict[str, list[Any]] | None:
     """Labels of columns from a TOML file: ``column = ["low", "high"]``, one column a line."""
     if path is None:
         return None
+    from brai._columns import shown
+    from brai.knowledge import read_toml
+
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f'{path} is no TOML file: {error}. Give lines such as  rain = ["no", "yes"]') from error
+        content = read_toml(path)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f'{path} is no TOML file: {why}. Give lines such as  rain = ["no", "yes"]') from error
     for name, labels in content.items():
         if not isinstance(labels, list):
-            raise ValueError(f'{path}: {name} is {labels!r}: give a list of labels, {name} = ["no", "yes"]')
+            raise ValueError(f'{path}: {name} is {shown(labels)}: give a list of labels, {name} = ["no", "yes"]')
     return content
 
 
