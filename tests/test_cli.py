@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from brai import __version__, load_network
-from brai.cli import cli
+from brai.cli import cli, main
 from brai.summary import as_text
 
 SCHEMA = {
@@ -191,3 +193,68 @@ def test_help_is_light_and_lists_commands():
     assert "demo" in done.stdout
     for heavy in ("numba", "sklearn", "numpy", "scipy"):
         assert f"'{heavy}'" not in done.stdout
+
+
+# --- hostile input ---
+
+
+def test_control_characters_do_not_reach_the_terminal(tmp_path, monkeypatch, capsys):
+    table = tmp_path / "t.csv"
+    rows = "\n".join(f"{a},{a},x" for a in "01" * 50)
+    table.write_text(f"a\x1b]0;title\x07,b\x1b[2J,c\x9b31m\n{rows}\n")
+    out = tmp_path / "out"
+    result = run("learn", table, "-o", out, "-k", "3", "--quiet")
+    assert result.exit_code == 0, result.output
+    asked = run("query", out, "edge", "a\x1b]0;title\x07", "b\x1b[2J")
+    monkeypatch.setattr(sys, "argv", ["brai", "query", str(out), "edge", "a\x1b[2J", "b"])
+    with pytest.raises(SystemExit):
+        main()
+    compared = run("compare", out, out / "network.bif")
+    said = [result.stdout, result.stderr, asked.stdout, capsys.readouterr().err, compared.stdout]
+    assert "\\x1b" in result.stdout
+    assert asked.exit_code == 0, asked.output
+    for text in said:
+        assert all(c.isprintable() or c == "\n" for c in text)
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "null", "{", "[" * 100_000])
+def test_a_damaged_summary_costs_no_more_than_the_name(content, tmp_path):
+    out = tmp_path / "out"
+    assert run("demo", "--rows", "100", "-o", out, "-k", "3", "--quiet").exit_code == 0
+    (out / "summary.json").write_text(content)
+    result = run("report", out)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--max-parents", 2000, None),
+        ("--thin", 9223372036854775808, "thin is 9223372036854775808: give a whole number up to"),
+        ("--n-draws", 10**13, "lower one of them"),
+        ("-s", 10**30, "-s"),
+    ],
+)
+def test_numbers_that_are_too_large(option, value, said, tmp_path):
+    result = run("demo", "--rows", "60", option, value, "-k", "3", "--quiet")
+    if said is None:
+        assert result.exit_code == 0, result.output
+    else:
+        assert result.exit_code != 0
+        assert isinstance(result.exception, ValueError | SystemExit)
+        assert said in result.output + str(result.exception)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path):
+    """A module that is slow to come stands for a slow disk."""
+    (tmp_path / "click.py").write_text("print('importing', flush=True)\nimport time\ntime.sleep(30)\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "brai", "--help"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, text=True) as child:
+        assert child.stdout.readline().strip() == "importing"
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=20)
+    assert errors == "brai: stopped\n"
+    assert child.returncode == 130

@@ -30,6 +30,7 @@ from brai import (
 )
 from brai import _archive as archive
 from brai import io as model_io
+from brai._flat import Stored, tree_from
 from brai.io import FormatError
 from brai.tree import GGT, BootstrapNode, Leaf
 from conftest import random_dag, random_data
@@ -557,8 +558,42 @@ def test_graphs_beyond_all_memory(files, tmp_path):
     content = with_meta(files["posterior"], names=names)
     for name, array in empty.items():
         content = with_array(content, name, array)
-    with pytest.raises(FormatError, match="1000 graphs of 20000 variables"):
+    with pytest.raises(MemoryError, match=r"1000 graphs of 20000 variables needs about .* larger machine"):
         loaded(content, tmp_path)
+
+
+def test_memory_is_looked_at_before_it_is_taken(files, tmp_path, monkeypatch):
+    content = with_array(files["tree"], "tree.order", np.zeros(10**6, np.int32))
+    monkeypatch.setattr("brai.memory.available", lambda: 10**7)
+    taken = []
+    monkeypatch.setattr(archive, "_bytes", lambda *_: taken.append(1))
+    with pytest.raises(MemoryError, match=r"'file.brai', .*unpacks to 40\d{5} bytes, needs about 0.012 GB"):
+        loaded(content, tmp_path)
+    assert not taken
+    monkeypatch.undo()
+    monkeypatch.setattr("brai.memory.available", lambda: 10**6)
+    with pytest.raises(MemoryError, match="reading a tree of"):
+        tree_from(Stored({"tree.order": np.zeros(10**5, np.int32)}), ("a",), 1)
+
+
+@pytest.mark.parametrize("name", ["checkpoint", "n_jobs", "verbose"])
+def test_where_and_how_to_run_is_not_told_by_a_file(name, files, data, tmp_path):
+    """Or whoever asks a stranger's model would write into a folder of the stranger's choice."""
+    told = {"checkpoint": str(tmp_path / "theirs"), "n_jobs": 1000, "verbose": True}
+    settings = json.loads(unpacked(files["BRAI"])["meta.json"])["settings"]
+    assert name not in settings
+    model = loaded(with_meta(files["BRAI"], settings={**settings, name: told[name]}), tmp_path)
+    assert getattr(model, name) == getattr(BRAI(), name)
+    model._known_chains = None
+    quiet(model.chains)
+    assert not (tmp_path / "theirs").exists()
+
+
+@pytest.mark.parametrize("settings", [{"thin": 10**15}, {"thin": 2**63}, {"n_draws": 10**12}, {"s": 2**80}])
+def test_numbers_of_a_file_have_limits(settings, files, tmp_path):
+    own = json.loads(unpacked(files["BRAI"])["meta.json"])["settings"]
+    with pytest.raises(FormatError, match=r"thin is|lower one of them|up to"):
+        loaded(with_meta(files["BRAI"], settings={**own, **settings}), tmp_path)
 
 
 def ring(parents):

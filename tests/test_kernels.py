@@ -213,6 +213,61 @@ def test_split_autonomous(rng):
         assert {v for v in range(d) if group[v] == -1} == set(range(d)) - set(inside)
 
 
+def literal_extension(endo, adj, nodes, bounds):
+    """What `orienting.extension` says, node by node: costs are counted anew each time."""
+    k, adj, repaired = len(endo), adj.copy(), False
+    for u, v in np.ndindex(k, k):
+        if adj[u, v] and bounds[nodes[u], nodes[v]] == 0 and (endo[u] or endo[v]):
+            adj[u, v] = 0
+            if not adj[v, u]:
+                repaired, adj[v, u] = True, endo[u] and endo[v]
+    here, dag = set(range(k)), np.zeros((k, k), np.uint8)
+    joined = (adj | adj.T).astype(bool)
+
+    def cost(v):
+        dropped = turned = new = 0
+        for u in here:
+            if adj[v, u]:
+                if bounds[nodes[v], nodes[u]] == 2:
+                    dropped += k * k
+                elif bounds[nodes[u], nodes[v]] == 0:
+                    dropped += 1
+                elif not adj[u, v]:
+                    turned += 1
+                else:
+                    new += sum(joined[v, w] and w != u and not joined[w, u] for w in here)
+        return dropped, turned, new
+
+    while inside := [v for v in sorted(here) if endo[v]]:
+        best = min(inside, key=cost)
+        repaired |= cost(best) > (0, 0, 0)
+        here.discard(best)
+        for u in here:
+            dag[u, best] = joined[u, best] and bounds[nodes[u], nodes[best]] > 0
+    return dag, repaired
+
+
+def test_extension_is_what_it_says(rng):
+    """Also where no DAG extends the graph, with X_ex, and with edges that are forbidden or required."""
+    outcomes = set()
+    for k in (*[1, 2, 3, 5, 8, 12] * 25, 70):
+        adj, endo = random_pdag(rng, k), (rng.random(k) < 0.8).astype(np.uint8)
+        adj[np.ix_(endo == 1, endo == 0)] = 0
+        nodes = np.sort(rng.choice(k + 3, k, replace=False))
+        bounds = np.ones((k + 3, k + 3), np.uint8)
+        if rng.random() < 0.5:
+            bounds[rng.random(bounds.shape) < 0.2] = 0
+            order = rng.permutation(k + 3)
+            must = np.triu(rng.random(bounds.shape) < 0.1, 1)[np.ix_(order, order)]
+            bounds[must], bounds[must.T] = 2, 0
+        dag, repaired = orienting.extension(endo, adj, nodes, bounds)
+        expected, was_repaired = literal_extension(endo, adj, nodes, bounds)
+        assert np.array_equal(dag, expected)
+        assert repaired == was_repaired
+        outcomes.add((repaired, bool((bounds == 2).any())))
+    assert len(outcomes) == 4
+
+
 def test_extension_is_dor_and_tarsi_where_a_dag_extends_the_graph(rng):
     found = 0
     for _ in range(300):

@@ -14,6 +14,7 @@ import pytest
 
 from brai import BRAI, Dataset, _read, memory
 from brai.cli import main
+from brai.counting import workspace
 from brai.families import FamilyTable
 from brai.scores import FamilyScores
 
@@ -187,3 +188,18 @@ def test_chains_are_refused_before_they_start(monkeypatch: pytest.MonkeyPatch) -
     memory.foresee(few, BRAI())
     with pytest.raises(MemoryError, match=r"drawing DAGs by chains .* needs about .* posterior_from='tree'"):
         memory.foresee(few, BRAI(), chains=True)
+
+
+def test_one_column_of_many_states_takes_little():
+    """Its tables have no more cells than configurations of what it is tested with."""
+    one = memory.estimate(200_000, 10, states=[2000, *[3] * 9], polish=False)
+    assert one.bytes < 1.5e9  # 0.45 GB measured
+    every = memory.estimate(200_000, 10, states=2000, polish=False)
+    assert every.parts["scratch"] > 5 * one.parts["scratch"]
+
+
+def test_a_variable_of_too_many_states_is_named():
+    states = [tuple(range(60_000)), (0, 1)]
+    data = Dataset(np.zeros((2, 500), np.uint16), ("zip code", "x"), tuple(states))
+    with pytest.raises(MemoryError, match=r"'zip code' has 60000 states.*merge its rare states"):
+        workspace(data, 4)

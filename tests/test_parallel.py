@@ -185,7 +185,7 @@ def members(model):
     return [(cpdag.adjacency.tobytes(), score) for cpdag, score in model.members_], model.n_ci_tests_.tolist()
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
 def test_bootstraps_of_many_workers_are_those_of_one(backend):
     wanted = Bootstrap(HillClimbing(), n=8, random_state=1).fit(ASIA)
     with joblib.parallel_config(backend=backend):

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -11,14 +15,15 @@ import numpy as np
 import pytest
 
 from all_dags import all_dags, bdeu_scores, family_list
-from brai import MMHC, RAI, Bootstrap, Dataset, HillClimbing, OrderSearch
+from brai import BRAI, MMHC, RAI, Bootstrap, Dataset, HillClimbing, OrderSearch, rai, search
 from brai.adjacency import topological_order
 from brai.comparators.mmhc import neighbourhoods
 from brai.families import FamilyTable
 from brai.graphs import PDAG
-from brai.kernels.ordering import best_place, climb_order, new_order, settle
+from brai.kernels import orienting
+from brai.kernels.ordering import best_place, new_order, settle
 from brai.scores import FamilyScores
-from brai.search import hill_climb, search_by_order
+from brai.search import climb_order, hill_climb, search_by_order
 from conftest import random_dag, random_data
 
 TIE = 1e-9
@@ -185,7 +190,8 @@ def test_orders_are_scored_and_moves_are_the_best_ones(rng):
             if max(gains) > TIE:
                 assert gains[to] == pytest.approx(max(gains), abs=1e-8)
         state = np.array([7], np.uint64)
-        best = climb_order(sets, now, state)
+        assert climb_order(sets, now, state)
+        best = settle(sets, now)
         assert best >= total - TIE
         assert sorted(order.tolist()) == list(range(7))
         assert all(best_place(sets, now, v)[1] <= TIE for v in range(7))
@@ -339,3 +345,57 @@ def test_bnlearn_on_the_original_data():
     mmhc = MMHC(min_rows_per_cell=None, df="full", tabu=0, ties="columns").fit(sets[0])
     assert mmhc.dag_.n_edges == 22
     assert mmhc.log_score_ == pytest.approx(-7036, abs=0.5)
+
+
+# --- time and signals ---
+
+
+def dense_noise(d, rows):
+    """Wide and short: every leaf is dense, every table is large."""
+    return Dataset.from_codes(np.random.default_rng(5).integers(0, 3, (rows, d)))
+
+
+def test_searches_end_at_their_deadline_with_what_they_have():
+    scores = FamilyScores(dense_noise(40, 30))
+    table = FamilyTable(scores, max_parents=3)
+    late = time.monotonic() - 1
+    found = search_by_order(table, restarts=3, kicks=10**6, deadline=late)  # would take for ever
+    assert len(found.families) == 40
+    assert found.log_score == pytest.approx(scores.total(found.families), abs=1e-6)
+    climbed = hill_climb(scores, restarts=10**6, patience=10**9, deadline=late)
+    assert not climbed.in_time
+    assert climbed.log_score == pytest.approx(scores.total(climbed.families), abs=1e-6)
+    assert hill_climb(scores).in_time
+
+
+def test_short_whiles_change_nothing(monkeypatch):
+    """Kernels are called for short whiles; how short is no matter."""
+    data = dense_noise(12, 60)
+    found = {}
+    for size in (1, 10**9):
+        monkeypatch.setattr(search, "MOVED", size)
+        monkeypatch.setattr(search, "KICKED", size)
+        monkeypatch.setattr(rai, "WHILE", size)
+        monkeypatch.setattr(orienting, "WHILE", size)
+        model = BRAI(random_state=0, n_chains=2, n_draws=5, max_order=2).fit(data)
+        climbed = HillClimbing(restarts=3).fit(data)
+        found[size] = [model.dag_, model.log_score_, model.tree_.n_ci_tests.tolist(), climbed.dag_]
+        found[size] += [climbed.n_moves_, climbed.n_scored_, model.tree_.n_nodes]
+    assert found[1] == found[10**9]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_ctrl_c_is_answered_on_wide_short_noise():
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\nimport brai, test_search\n"
+        "data = test_search.dense_noise(300, 40)\n"
+        "brai.BRAI(random_state=0, max_order=1).fit(data.select(data.names[:20]))\n"
+        "print('ready', flush=True)\nbrai.BRAI(random_state=0).fit(data)\n"
+    )
+    command = [sys.executable, "-c", program, os.path.dirname(__file__)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout.readline().strip() == b"ready"
+        time.sleep(1.0)
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=20)
+    assert child.returncode == -signal.SIGINT

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from brai import search
 from brai.counting import bdeu_cells, full_sample, log_cells, workspace
 from brai.families import FamilyTable
 from brai.kernels import climbing, ordering
@@ -94,8 +95,10 @@ def test_search_over_orders(rng):
     state = np.array([3], np.uint64)
     now = ordering.new_order(5)
     ordering.shuffle(now.order, state)
-    start = ordering.climb_order(sets, now, state)
-    best = ordering.iterate(sets, now, 20, 3, state)
+    assert search.climb_order(sets, now, state)
+    start = ordering.settle(sets, now)
+    assert search.kicked(sets, now, 20, state)
+    best = ordering.settle(sets, now)
     assert best >= start
     assert (np.argsort(now.order) == now.place).all()
     families = table.families(sets, now.chosen)

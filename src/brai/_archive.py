@@ -19,12 +19,14 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brai import memory
 from brai._files import replace
 
 FORMAT, VERSION = "brai-model", 1
 META = "meta.json"
 MAX_BYTES = 2**34  # of a file's content, unpacked
 MAX_META = 2**28
+COPIES, JSON = 3, 30  # bytes of memory for a byte of an array, which is copied and checked, and of JSON
 _TYPES = {"|u1", "|i1", "<u2", "<i2", "<i4", "<i8", "<f8"}
 _HEADER = re.compile(
     rb"\{'descr': '([|<][a-z][0-9])', 'fortran_order': False, "
@@ -94,17 +96,23 @@ def read(path: Path) -> Content:
             raise FormatError("it is no brai model (not even a zip file): give a file that brai.save wrote")
         try:
             with zipfile.ZipFile(file) as archive:
-                return _unpack(archive)
-        except FormatError:
+                return _unpack(archive, path.name)
+        except (FormatError, memory.NotEnoughError):
             raise
         except _DAMAGE as error:
             raise FormatError(f"it is damaged or cut short ({error}): fetch or save it again") from None
 
 
-def _unpack(archive: zipfile.ZipFile) -> Content:
+def _unpack(archive: zipfile.ZipFile, name: str) -> Content:
     members = {info.filename: info for info in archive.infolist()}
     if META not in members:
         raise FormatError(f"it is a zip file without {META!r}, so no brai model: give one that brai.save wrote")
+    total = sum(info.file_size for info in archive.infolist())
+    _check_size(META, members[META], MAX_META)
+    needed = COPIES * total + JSON * members[META].file_size
+    memory.check(
+        needed, f"reading {name!r}, whose content unpacks to {total} bytes,", "read it on a larger machine"
+    )
     meta = _description(_bytes(archive, members.pop(META), MAX_META))
     if len(members) + 1 < len(archive.infolist()):
         raise FormatError("it is damaged: a part of it is there twice; save it again")
@@ -123,13 +131,17 @@ def _unpack(archive: zipfile.ZipFile) -> Content:
 
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
     """A member, unpacked no further than its announced size; that its checksum holds is seen to at its end."""
-    if info.file_size > min(most, 1040 * info.compress_size + 64):  # deflate packs no denser
-        raise FormatError(f"{info.filename!r} would unpack to {info.file_size} bytes, too many: save it again")
+    _check_size(info.filename, info, most)
     with archive.open(info) as member:
         content = member.read(info.file_size) if info.file_size else member.read()
     if len(content) != info.file_size:
         raise FormatError(f"{info.filename!r} is cut short: fetch or save it again")
     return content
+
+
+def _check_size(name: str, info: zipfile.ZipInfo, most: int) -> None:
+    if info.file_size > min(most, 1040 * info.compress_size + 64):  # deflate packs no denser
+        raise FormatError(f"{name!r} would unpack to {info.file_size} bytes, too many: save it again")
 
 
 def _no_number(text: str) -> None:

@@ -16,6 +16,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from brai._text import plain
+
 MAX_BITS = 2000  # of an integer: Python may refuse to spell larger ones (it does from 4300 digits on)
 MAX_TOLD = 160  # characters of what another package says
 
@@ -66,11 +68,6 @@ def shown(value: Any) -> str:
     """Return how a value looks in a message: its repr in one line, the middle left out if it is long."""
     text = _SHOWN.repr(value)
     return plain(" ".join(text.split()) if "\n" in text else text)
-
-
-def plain(text: str) -> str:
-    """Return text of others as it looks in a message: what is not printable, such as an escape, as in repr."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def told(text: object) -> str:

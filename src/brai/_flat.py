@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from brai import memory
 from brai.graphs import PDAG, Family
 from brai.mcmc import KINDS, Draws
 from brai.posterior import Posterior
 from brai.tree import GGT, BootstrapNode, Leaf, Node
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
-MAX_CELLS = 2**34  # of the adjacencies of all graphs of a file
+ITEM = 120  # bytes of memory for a number of a tree: in a list, in a tuple, in a node
 
 
 class Stored:
@@ -30,6 +31,10 @@ class Stored:
 
     def __contains__(self, name: str) -> bool:
         return name in self._left
+
+    def items(self, prefix: str) -> int:
+        """How many numbers there are in all arrays whose names begin so."""
+        return sum(array.size for name, array in self._left.items() if name.startswith(prefix))
 
     def take(self, name: str, dtype: str, *shape: int | None) -> NDArray[Any]:
         """The array of this name, of this type and shape; None stands for any length."""
@@ -93,8 +98,8 @@ def graphs_from(prefix: str, stored: Stored, names: tuple[str, ...]) -> list[PDA
     """Graphs over these names."""
     d = len(names)
     arcs = stored.lists(f"{prefix}.first", stored.integers(f"{prefix}.arcs", 0, d, None, 2))
-    if len(arcs) * d * d > MAX_CELLS:
-        raise ValueError(f"{len(arcs)} graphs of {d} variables are more than memory is likely to hold")
+    what = f"reading {len(arcs)} graphs of {d} variables"
+    memory.check(2.0 * len(arcs) * d * d, what, "read it on a larger machine")
     graphs = []
     for own in arcs:
         adjacency = np.zeros((d, d), np.int8)
@@ -144,6 +149,8 @@ def tree_to(tree: GGT) -> Arrays:
 def tree_from(stored: Stored, names: tuple[str, ...], s: int) -> GGT:
     """A tree in which every route is a DAG over all names."""
     d = len(names)
+    what = f"reading a tree of {stored.items('tree.')} numbers"
+    memory.check(ITEM * stored.items("tree."), what, "read it on a larger machine")
     order = stored.integers("tree.order", -1, d + 1, None).tolist()
     log_scores = stored.numbers("tree.log_score", order.count(-1)).tolist()
     flags = stored.integers("tree.flags", 0, 4, len(log_scores), dtype="uint8").tolist()

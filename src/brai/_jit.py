@@ -109,4 +109,4 @@ def announce(dispatcher: Any, codes: object) -> None:
     _announced[str(codes)] = now
     if now < last + A_WHILE:
         return
-    print("brai: compiling for this machine, once; about a minute …", file=sys.stderr, flush=True)
+    print("brai: compiling for this machine, once; up to a minute …", file=sys.stderr, flush=True)

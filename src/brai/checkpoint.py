@@ -5,8 +5,8 @@ own, written whole or not at all. Each part is what it would be in any other run
 run that goes on gives the result of one that was never stopped. Files hold JSON and plain arrays; nothing in them
 is executed.
 
-One run at a time has the folder (`brai._lock`), and each part carries the digest of its run: a part of another run,
-however it got there, is refused.
+One run at a time has the folder (`brai._lock`), and each part carries the digest of its run. A part of another
+run, however it got there, is refused.
 
 A budget may end a step early, and then later steps get other tasks than they would have got: keys of such steps
 hold a digest of what the task is given (`fingerprint`).

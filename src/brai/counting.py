@@ -82,8 +82,10 @@ def workspace(data: Dataset, depth: int) -> Work:
     rows, r = data.n_rows, int(data.arities.max())
     table = (2 * rows + 64 + r) * r
     if table > _MOST_CELLS:
+        name = data.names[int(data.arities.argmax())]
         raise MemoryError(
-            f"{rows} rows and a variable of {r} states need tables of {12 * table / 1e9:.0f} GB: merge rare states"
+            f"the variable {name!r} has {r} states, so that tables of {rows} rows would take "
+            f"{12 * table / 1e9:.0f} GB: merge its rare states, or drop it"
         )
     return Work(
         np.zeros(table, np.int32),

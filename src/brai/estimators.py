@@ -53,6 +53,7 @@ from brai.tree import GGT
 
 TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
+MAX_STEPS = 10**11  # of all chains together
 SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
 R_HAT, ESS, DIFFER = 1.05, 100, 0.3  # where chains are said to have come together
 
@@ -188,6 +189,12 @@ class BRAI(RecursiveLearner):
                 raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
         self._check_count("n_chains", "max_parents", least=1)
         self._check_count("n_draws", "thin", least=1, none="a number that suits the data")
+        steps = self.n_chains * (self.n_draws or 1000) * (self.thin or 100)
+        if steps > MAX_STEPS:
+            raise ValueError(
+                f"n_chains × n_draws × thin is {steps:.3g}: chains of more than {MAX_STEPS:.0e} steps take days, "
+                "so lower one of them"
+            )
         if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
             raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
 
@@ -307,7 +314,7 @@ class BRAI(RecursiveLearner):
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
             return self._weighed(lambda own: Posterior.from_draws(drawn, own), prior or "classes")
         if k is None and self.posterior_from == "mcmc":
-            chained = ((dag.reorder(self.dag_.names), score) for dag, score in self.chains().draws())
+            chained = self.chains().draws(self.dag_.names)
             if self._obeyed is not None:
                 return posterior_of_dags(chained, prior)
             return Posterior.from_draws(chained, prior or "dags", drawn="dags")

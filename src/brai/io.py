@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import brai
-from brai import _archive
+from brai import _archive, memory
 from brai._archive import FormatError
 from brai._checks import check_positive
 from brai._flat import (
@@ -63,6 +63,7 @@ _COUNTS = {  # whole numbers that a fitted learner has besides its graph
     "Exact": (),
 }
 _KINDS = (*_COUNTS, "tree", "posterior")
+_OPERATIONAL = frozenset({"checkpoint", "n_jobs", "verbose"})  # where and how to run: never taken from a file
 _UNFIT = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 
 
@@ -99,6 +100,8 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
         try:
             result = _from(found, meta, stored)
             stored.done()
+        except memory.NotEnoughError:
+            raise
         except _UNFIT as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
             raise FormatError(f"its content does not fit together ({reason}): save it again") from None
@@ -213,6 +216,8 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
 def _settings_to(model: Any) -> dict[str, Any]:
     settings = {}
     for name, value in model.get_params(deep=False).items():
+        if name in _OPERATIONAL:
+            continue
         try:
             known = name == "knowledge" and value is not None
             settings[name] = _encoded(Knowledge.of(value) if known else value)
@@ -222,10 +227,11 @@ def _settings_to(model: Any) -> dict[str, Any]:
 
 
 def _learner(kind: str, settings: Mapping[str, Any]) -> Any:
-    """A learner, not fitted; what an older file does not say is as it is by default."""
+    """A learner, not fitted; what a file does not say is as it is by default, and what it may not say too."""
     if kind not in _COUNTS:
         raise ValueError(f"{kind!r} is none of {', '.join(_COUNTS)}")
-    return getattr(brai, kind)(**{name: _decoded(value) for name, value in settings.items()})
+    told = {name: _decoded(value) for name, value in settings.items() if name not in _OPERATIONAL}
+    return getattr(brai, kind)(**told)
 
 
 def _encoded(value: Any) -> Any:

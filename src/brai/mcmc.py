@@ -29,6 +29,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ SHARES = (0.2, 0.2, 0.4, 0.2)
 PARTNERS = 10  # of a node, for pair moves
 BLOCKS = 10  # parts of the draws after which the time is looked at
 ROUNDS = 10  # parts of the burn-in after which the table grows
+WHILE = 20_000_000  # steps times variables made in one go
 STILL = 1e-12  # variance of log scores that is rounding
 _SLOTS = 2**18  # scores of families outside the table remembered at a time
 
@@ -80,10 +82,14 @@ class Draws:
     def disagreement(self) -> tuple[float, float]:
         """Largest and mean difference of edge frequencies, over pairs of chains and ordered pairs of nodes."""
         found, d = self.edge_frequencies(), len(self.names)
-        apart = np.abs(found[:, None] - found)[np.triu_indices(len(found), 1)]
         if len(found) < 2 or d < 2:
             return 0.0, 0.0
-        return float(apart.max()), float(apart.sum() / (len(apart) * d * (d - 1)))
+        largest = total = 0.0
+        pairs = list(combinations(found, 2))
+        for one, other in pairs:
+            apart = np.abs(one - other)
+            largest, total = max(largest, float(apart.max())), total + float(apart.sum())
+        return largest, total / (len(pairs) * d * (d - 1))
 
     def ess(self) -> float:
         """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
@@ -124,13 +130,17 @@ class Draws:
         """Draw t of a chain as a graph."""
         return PDAG.from_parents(self.names, [own for _, own in self.families(chain, t)])
 
-    def draws(self) -> Iterator[tuple[PDAG, float]]:
-        """The DAGs of all chains with log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``."""
-        made: dict[tuple[Family, ...], PDAG] = {}
+    def draws(self, names: Sequence[str] | None = None) -> Iterator[tuple[PDAG, float]]:
+        """The DAGs of all chains with log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``.
+
+        Nodes are in the order of ``names``, by default that of the chains.
+        """
+        made: dict[bytes, PDAG] = {}
         for c, t in np.ndindex(*self.log_scores.shape):
-            own = self.families(c, t)
+            own = np.sort(self.parents[c, t], axis=1).tobytes()
             if own not in made:
-                made[own] = PDAG.from_parents(self.names, [parents for _, parents in own])
+                dag = self.dag(c, t)
+                made[own] = dag if names is None else dag.reorder(names)
             yield made[own], float(self.log_scores[c, t])
 
 
@@ -271,9 +281,21 @@ def walk(
     d, graph = space.d, graph_of(state)
     parents = np.empty((n, d, space.most) if noted else (n, 0, 0), np.int16)
     scores = np.empty(n)
+    nothing, some = (np.empty((1, 0, 0), np.int16), np.empty(1)), max(1, WHILE // d)
     with _benches.one(space.key, space.bench) as bench:
+
+        def run(steps: int, parents: NDArray[np.int16], scores: NDArray[np.float64]) -> None:
+            given = (*bench.kernel, bench.arrays, graph, shares)
+            chaining.run(*given, steps, parents, scores, state.tally, state.random)
+
         chaining.settle(*bench.kernel, bench.arrays, graph)
-        chaining.run(*bench.kernel, bench.arrays, graph, shares, steps, parents, scores, state.tally, state.random)
+        at_once = max(1, some // max(1, steps))
+        for t in range(0, n, at_once):  # compiled code takes no signals, so it is called for short whiles
+            left = steps
+            while left > some:
+                run(some, *nothing)
+                left -= some
+            run(left, parents[t : t + at_once], scores[t : t + at_once])
     return state, parents, scores
 
 
@@ -312,6 +334,8 @@ def sample_dags(
     most = table.max_parents if max_parents is None else max_parents
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
         check_count(name, value, least)
+    if not table.bounds.any():  # no edge is possible, as where no variable varies
+        return _without_edges(table, max(1, len(starts)), n, most)
     first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
     space = Space(table, first, max_parents)
     fewest: Sequence[Family] = table.least()
@@ -348,6 +372,13 @@ def sample_dags(
     tally = np.sum([state.tally for state in states], axis=0)
     proposed, changed = (dict(zip(KINDS, column, strict=True)) for column in tally.T.tolist())
     return Draws(space.names, parents, scores, proposed, changed)
+
+
+def _without_edges(table: FamilyTable, chains: int, n: int, most: int) -> Draws:
+    """What chains draw where there is one DAG."""
+    names, none = table.scores.data.names, dict.fromkeys(KINDS, 0)
+    parents = np.full((chains, n, len(names), min(most, len(names) - 1)), -1, np.int16)
+    return Draws(names, parents, np.full((chains, n), table.scores.total(table.least())), none, none)
 
 
 def _cumulated(shares: Sequence[float]) -> NDArray[np.float64]:

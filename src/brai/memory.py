@@ -30,6 +30,7 @@ CELL = 400  # bytes of a different cell of a text file: its text, number and val
 SET = 500  # bytes of a parent set in a table: a tuple in a dict, and its place in arrays
 PROGRAM = 3.4e8  # bytes of Python, its libraries and compiled code
 LEVELS = 7  # of the recursion that are open at a time; at each there is a bootstrap sample
+ORDER = 4  # variables that one is tested with and given, mostly, at most
 NEEDLESS = 22.0  # nats that needless parents may cost and still be listed for chains
 CURE = "give fewer rows (Dataset.of(X[:n])) or columns"
 
@@ -138,7 +139,7 @@ def estimate(
     sliced = _sliced(N, arities)
     drawn = 0.64 * N * (d * code + 4) + sliced  # the rows that occur, in a sample with replacement
     parts["samples"] = 2 * (sliced + 4 * N) + LEVELS * drawn + 24 * N
-    parts["scratch"] = _scratch(N, most)
+    parts["scratch"] = _scratch(N, arities)
     parts["graphs"] = d * d * (20.0 + 5 * (LEVELS + 1))
     parts["tree"] = 5000.0 * s * d
     if workers > 1:
@@ -148,7 +149,7 @@ def estimate(
         parts["search"] = SET * d * min(_all_sets(d, max_parents), 100 + N / 20) + 40 * d * d + 4e6
     if chains:
         listed = SET * _listed(N, arities, max_parents)
-        parts["chains"] = listed + chains * (d * d * 4 + 2 * draws * d * max_parents) + d * d * 8 + 4e6
+        parts["chains"] = listed + chains * (d * d * 4 + 2.0 * draws * d * min(max_parents, d)) + d * d * 8 + 4e6
     return Estimate(parts)
 
 
@@ -159,12 +160,18 @@ def _sliced(N: int, arities: np.ndarray[Any, Any]) -> float:
     return float(arities[arities <= FEW_STATES].sum() + 1) * 8 * _words(N)
 
 
-def _scratch(N: int, most: int) -> float:
-    """Bytes of `brai.counting.workspace`, of which many are never touched, and of cell values."""
+def _scratch(N: int, arities: np.ndarray[Any, Any]) -> float:
+    """Bytes of `brai.counting.workspace` that are touched, and of cell values.
+
+    A table has the states of one variable times the configurations of those it is tested with and given: at most
+    so many as rows, and as ORDER other variables have.
+    """
     from brai.counting import _BLOCKS, _KEPT, _SLOTS, _STRATA, _words
     from brai.kernels.lanes import LANES
 
-    tables = 12 * (2 * N + 64 + most) * most
+    most, *next_ones = (float(r) for r in np.sort(arities)[::-1][: ORDER + 1])
+    others = math.prod(next_ones)
+    tables = 12.0 * most * min(2 * N + 64 + most, others)
     labels = LEVELS * N * 4 + (LEVELS * (_STRATA + 1) + LANES * _BLOCKS) * 8 * _words(N)
     return tables + labels + 16 * N + 8 * _SLOTS * min(N + 1, _KEPT) / 2
 
@@ -173,7 +180,7 @@ def _all_sets(d: int, max_parents: int) -> float:
     """Parent sets of a variable that a FamilyTable looks at."""
     from brai.families import LARGER, PAIRS
 
-    larger = sum(math.comb(min(LARGER, d - 1), n) for n in range(3, max_parents + 1))
+    larger = sum(math.comb(min(LARGER, d - 1), n) for n in range(3, min(max_parents, LARGER) + 1))
     return d + math.comb(min(PAIRS, d - 1), 2) + larger
 
 
@@ -185,7 +192,7 @@ def _listed(N: int, arities: np.ndarray[Any, Any], max_parents: int) -> float:
     mean = math.exp(float(np.log(arities).mean()))
     total = 100.0 * d
     for states, times in zip(*np.unique(arities, return_counts=True), strict=True):
-        for n in range(1, max_parents + 1):
+        for n in range(1, min(max_parents, max(2, LARGER)) + 1):
             sets = math.comb(min(d - 1, (d, PAIRS, LARGER)[min(n, 3) - 1]), n)
             if states > 1 and (states - 1) * (mean**n - 1) * price <= NEEDLESS:
                 total += float(times) * sets
@@ -195,11 +202,15 @@ def _listed(N: int, arities: np.ndarray[Any, Any], max_parents: int) -> float:
 # ---- refusals ----
 
 
+class NotEnoughError(MemoryError):
+    """Work was refused before it took memory that is not there."""
+
+
 def check(needed: float, what: str, cure: str = CURE) -> None:
-    """Raise MemoryError if so many bytes are not free."""
+    """Raise NotEnoughError, a MemoryError, if so many bytes are not free."""
     free = available()
     if free is not None and needed > SPARE * free:
-        raise MemoryError(f"{what} needs about {_gb(needed)} of memory where {_gb(free)} are free: {cure}")
+        raise NotEnoughError(f"{what} needs about {_gb(needed)} of memory where {_gb(free)} are free: {cure}")
 
 
 def check_table(n_rows: int, n_columns: int, name: str) -> None:

@@ -21,7 +21,7 @@ from brai.adjacency import topological_order
 from brai.families import FamilyTable
 from brai.graphs import Draw, Family
 from brai.kernels.climbing import TIE
-from brai.parallel import ALONE, Workers, on_all_clocks
+from brai.parallel import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.sampling import best_route, sample_routes
 from brai.scores import FamilyScores
 from brai.search import ENOUGH, hill_climb, search_by_order
@@ -83,9 +83,9 @@ def polish(
         """The best that tabu searches reach from these."""
         tasks = [(one.families, one.log_score) for one in graphs]
         keys = [f"{key}-{i}" for i in range(len(tasks))]
-        kept, of = (lambda own: own is not None), [table.max_parents]
+        kept, of = (lambda own: own is not None and own[2]), [table.max_parents]
         ends = workers.run(climbed_graph, tasks, shared=limits, keys=keys, of=of, kept=kept)
-        found = (Draw(*(own or task)) for own, task in zip(ends, tasks, strict=True))
+        found = (Draw(*(own or task)[:2]) for own, task in zip(ends, tasks, strict=True))
         return max(found, key=lambda own: own.log_score)
 
     best = climb(found.ends[:CLIMBED], "tabu")
@@ -124,8 +124,10 @@ def climbed_graph(
     seed: np.random.SeedSequence,
     families: Sequence[Family],
     log_score: float,
-) -> tuple[tuple[Family, ...], float] | None:
-    """Tabu search from a DAG, with as many parents as the table or the DAG has; None after ``end``."""
+) -> tuple[tuple[Family, ...], float, bool] | None:
+    """Tabu search from a DAG, with as many parents as the table or the DAG has, and whether it came to its end;
+    None after ``end`` (of `time.time`).
+    """
     if time.time() > end:
         return None
     d = scores.data.n_variables
@@ -139,10 +141,11 @@ def climbed_graph(
         max_parents=most,
         orders=orders,
         seed=seed,
+        deadline=on_this_clock(end),
     )
     before = Draw(tuple(families), log_score)
     best = max(before, Draw(found.families, found.log_score), key=lambda own: own.log_score)
-    return best.families, best.log_score
+    return best.families, best.log_score, found.in_time
 
 
 def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:

@@ -41,6 +41,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 NO_LIMIT = np.iinfo(np.int64).max
+WHILE = 2_000_000  # tests made in one go, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +181,24 @@ class Learner:
         """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
         adj, sep = group.adj.copy(), group.sep.copy()
         unknown = 0 if self._free else int((sep == UNKNOWN).sum())
-        self._make_room(n, group.pool_end + (n + 1) * (int(loads(group.endo, adj)[2]) + unknown))
+        most, _, marks = map(int, loads(group.endo, adj))
+        some = 1 + WHILE // (1 + len(adj) * math.comb(most, n))
+        self._make_room(n, group.pool_end + (n + 1) * (marks + unknown + len(adj) // some + 1))
         common, tally = (*self._common(group, sample), adj, sep), self.tally.ci_tests
         tests, pool_end, cut = refine(
-            *common, self._pool, group.pool_end, n, self.association, max(0, limit), self._codes
+            *common,
+            self._pool,
+            group.pool_end,
+            n,
+            self.association,
+            max(0, limit),
+            self._codes,
+            some,
+            self.deadline,
         )
         tally[n] += tests
-        self.tally.exhausted |= bool(cut)
+        self.tally.exhausted |= bool(cut and tests >= limit)
+        self.tally.late |= bool(cut and tests < limit)
         orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self._free)
         return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,14 +27,16 @@ from numpy.typing import ArrayLike, NDArray
 from brai._jit import announce
 from brai.families import FamilyTable
 from brai.graphs import Draw, Family, families_of
-from brai.kernels.climbing import TIE, Memo, climb, perturb, toggles
-from brai.kernels.ordering import Sets, climb_order, iterate, new_order, settle, shuffle
+from brai.kernels.climbing import TIE, Climb, Limits, Memo, climb, perturb, toggles
+from brai.kernels.ordering import Order, Sets, follow, kick_often, look_at_all, new_order, settle, shuffle, total
 from brai.parallel import ALONE, Workers, on_all_clocks
 from brai.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
+_Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
 NO_LIMIT = 2**62
 KICK_SIZE = 4  # moves in a kick, at most
+MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, after which time and signals are looked at
 WITHIN = 0.0  # nats that a family may be below the one whose place it could take, to enter the table
 ENOUGH = 1e-6  # share of the score; where a larger table gains less, it grows no more
 _SLOTS = 2**18  # families remembered at a time; a collision forgets one
@@ -47,16 +49,7 @@ class Found(NamedTuple):
     log_score: float
     n_moves: int
     n_scored: int
-
-
-class Limits(NamedTuple):
-    """What a climb may do: edges (see kernels.climbing), parents at most, tabu list, patience, moves at most."""
-
-    allowed: NDArray[np.uint8]
-    max_parents: int
-    tabu: int
-    patience: int
-    max_moves: int
+    in_time: bool = True  # no deadline cut it short
 
 
 def hill_climb(
@@ -73,13 +66,15 @@ def hill_climb(
     max_moves: int | None = None,
     orders: Sequence[Sequence[int]] | None = None,
     seed: np.random.SeedSequence | None = None,
+    deadline: float = math.inf,
 ) -> Found:
     """Climb from ``start`` (adjacency, default no edges), then from ``restarts`` perturbed copies of the best DAG.
 
     ``allowed[i, j]`` says whether the edge i → j may be added; edges that are ``required`` are there from the
     beginning (a start must have them) and stay, whatever max_parents is. ``tabu`` is the length of the tabu list,
     0 for plain hill climbing; ``patience`` the number of moves without a new best after which tabu search ends.
-    ``orders`` are the orders of variables by which ties are broken, one climb for each.
+    ``orders`` are the orders of variables by which ties are broken, one climb for each. At ``deadline`` (of
+    `time.monotonic`) it ends with what it has.
     """
     d = scores.data.n_variables
     must = np.zeros((d, d), bool) if required is None else np.array(required, bool)
@@ -87,7 +82,6 @@ def hill_climb(
     limits = Limits(
         may + must.astype(np.uint8),
         d if max_parents is None else max_parents,
-        tabu,
         patience,
         max_moves or NO_LIMIT,
     )
@@ -112,26 +106,24 @@ def hill_climb(
             delta, n = toggles(*kernel, adj, limits.allowed, limits.max_parents, memo)
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
-        made, n = _climb(kernel, adj, delta.copy(), order, memo, limits)
-        score = scores.total(families_of(adj))
-        moves, scored = moves + made, scored + n
+        now = _climb_at(adj, delta.copy(), tabu, memo)
+        while not climb(*kernel, now, limits, order, memo, 1 + 50 * MOVED // d**2) and time.monotonic() < deadline:
+            pass  # compiled code takes no signals and knows no time, so it is called for short whiles
+        score = scores.total(families_of(now.best))
+        moves, scored = moves + int(now.counts[0]), scored + int(now.counts[1])
         if score > best_score + TIE:
-            best, best_score = adj, score
-    return Found(families_of(best), best_score, moves, scored)
+            best, best_score = now.best, score
+        if time.monotonic() > deadline:
+            break
+    return Found(families_of(best), best_score, moves, scored, time.monotonic() <= deadline)
 
 
-def _climb(
-    kernel: tuple[Any, ...],
-    adj: Adjacency,
-    delta: NDArray[np.float64],
-    order: NDArray[np.int64],
-    memo: Memo,
-    limits: Limits,
-) -> tuple[int, int]:
-    allowed, most, tabu, patience, moves = limits
-    listed = np.zeros(tabu, np.uint64)
-    made, scored = climb(*kernel, adj, allowed, most, delta, order, memo, listed, patience, moves)
-    return int(made), int(scored)
+def _climb_at(adj: Adjacency, delta: NDArray[np.float64], tabu: int, memo: Memo) -> Climb:
+    """A climb that starts from this DAG."""
+    here = np.bitwise_xor.reduce(memo.keys[adj.astype(bool)], initial=np.uint64(0))
+    reach = np.zeros((len(adj), (len(adj) + 63) // 64), np.uint64)
+    counts, gains = np.zeros(4, np.int64), np.zeros(2)
+    return Climb(adj, adj.copy(), delta, reach, np.zeros(tabu, np.uint64), np.array([here]), counts, gains)
 
 
 def _tie_orders(scores: FamilyScores, delta: NDArray[np.float64]) -> list[list[int]]:
@@ -173,12 +165,14 @@ def search_by_order(
     search goes on from there. At ``deadline`` (of `time.monotonic`) it ends with what it has, one climb at least.
     Climbs have random numbers of their own, so workers may share them; in a checkpoint they are kept by ``key``.
     """
-    announce(climb_order, np.dtype(np.int64))
+    announce(kick_often, np.dtype(np.int64))
     d = table.scores.data.n_variables
     random = np.random.Generator(np.random.PCG64(seed))
     end = on_all_clocks(deadline)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays(any_order=True)
+    if len(table) == d:  # one set each: all orders have the same score
+        starts, restarts, kicks = [range(d)], 0, 0
     # ends of climbs, by score: what has the same score is nearly always the same class
     ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 
@@ -188,10 +182,9 @@ def search_by_order(
         tasks = [(order, state, i > 0) for i, (order, state) in enumerate(zip(orders, states, strict=True))]
         shared = (sets, table.required, kicks * d, end)
         keys = [f"{key}-{turn}-{i}" for i in range(len(tasks))]
-        known, of = lambda own: own is not None, shared[:-1]
-        for own in workers.run(_climbed, tasks, shared=shared, keys=keys, of=of, kept=known):
+        for own in workers.run(_climbed, tasks, shared=shared, keys=keys, of=shared[:-1], kept=_in_time):
             if own is not None:
-                score, order, chosen = own
+                score, order, chosen, _ = own
                 ends[round(score, 6)] = score, chosen
                 best = best.or_better(order, chosen, score)
 
@@ -220,8 +213,8 @@ def _climbed(
     start: ArrayLike | None,
     state: NDArray[np.uint64],
     may_skip: bool,
-) -> tuple[float, NDArray[np.int64], NDArray[np.int64]] | None:
-    """Where a climb from an order, or from a random one, ends; None if it is late (of `time.time`)."""
+) -> _Climbed | None:
+    """Where a climb from an order, or a random one, ends, or is at ``end`` (of `time.time`); None after it."""
     if may_skip and time.time() > end:
         return None
     now, state = new_order(len(required)), state.copy()
@@ -231,9 +224,41 @@ def _climbed(
         now.order[:] = start
     if required.any():
         now.order[:] = _obeying(now.order.tolist(), required)
-    climb_order(sets, now, state)
-    score = float(iterate(sets, now, kicks, KICK_SIZE, state))
-    return score, now.order, now.chosen
+    in_time = climb_order(sets, now, state, end) and kicked(sets, now, kicks, state, end)
+    return float(settle(sets, now)), now.order, now.chosen, in_time
+
+
+def _in_time(climbed: _Climbed | None) -> bool:
+    """Whether a climb came to its end."""
+    return climbed is not None and climbed[-1]
+
+
+def climb_order(sets: Sets, now: Order, state: NDArray[np.uint64], end: float = math.inf) -> bool:
+    """Move variables, in random turns, until none gains; False if that was cut short at ``end``.
+
+    Compiled code takes no signals and knows no time, so it is called for short whiles.
+    """
+    turn, limit, moved = now.order.copy(), 1 + MOVED // len(now.order), True
+    settle(sets, now)
+    while moved:
+        look_at_all(now, turn, state)
+        moved = False
+        while now.ends[1] > 0:
+            moved |= bool(follow(sets, now, limit))
+            if time.time() > end:
+                return False
+    return True
+
+
+def kicked(sets: Sets, now: Order, kicks: int, state: NDArray[np.uint64], end: float = math.inf) -> bool:
+    """Iterated local search from an order, then a climb; False if that was cut short at ``end``."""
+    settle(sets, now)
+    best, some = float(total(sets, now)), 1 + KICKED // len(now.order)
+    for done in range(0, kicks, some):
+        best = float(kick_often(sets, now, best, min(some, kicks - done), KICK_SIZE, state))
+        if time.time() > end:
+            return False
+    return climb_order(sets, now, state, end)
 
 
 def _obeying(order: list[int], required: NDArray[np.bool_]) -> list[int]:

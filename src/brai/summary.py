@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from brai._columns import count
+from brai._text import plain
 from brai.consensus import DECIDED, TIE, table
 from brai.estimators import BRAI
 from brai.posterior import Posterior
@@ -70,7 +71,7 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
         lines.append(f"  leaves without a DAG extension, repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:
         lines.append(f"  leaves cut off by a limit on order or tests: {tree['truncated_leaves']}")
-    return "\n".join([*lines, "", *_probabilities(found["posterior"], edge_file)])
+    return "\n".join(map(plain, [*lines, "", *_probabilities(found["posterior"], edge_file)]))
 
 
 def edge_lines(directed: Sequence[Sequence[str]], undirected: Sequence[Sequence[str]]) -> list[str]:

@@ -12,6 +12,7 @@ import click
 
 from brai import __version__
 from brai._interrupt import interruptible
+from brai._text import plain_lines
 from brai.cli.answers import compare, query, report, sample
 from brai.cli.bench import bench
 from brai.cli.learn import demo, learn
@@ -41,5 +42,5 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        click.echo(f"brai: {str(error) or 'out of memory'}", err=True)
+        click.echo(f"brai: {plain_lines(str(error)) or 'out of memory'}", err=True)
         sys.exit(1)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from brai._text import plain
+
 if TYPE_CHECKING:
     from brai.base import StructureLearner
     from brai.differences import Line
@@ -55,9 +57,10 @@ def _made(place: Path) -> dict[str, Any]:
     kept = place / "summary.json"
     try:
         found = json.loads(kept.read_text(encoding="utf-8")) if place.is_dir() else {}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         found = {}
-    return {"data_name": found.get("data", place.name), "command": found.get("command")}
+    told = found if isinstance(found, dict) else {}
+    return {"data_name": str(told.get("data", place.name)), "command": told.get("command")}
 
 
 @click.command()
@@ -139,7 +142,8 @@ def query(
     lines = as_lines(found)
     width = max((len(words) for words, _ in lines), default=0)
     for words, value in lines:
-        click.echo(f"{words:<{width}}  {value:.4f}" if isinstance(value, float) else f"{words:<{width}}  {value}")
+        told = f"{value:.4f}" if isinstance(value, float) else str(value)
+        click.echo(plain(f"{words:<{width}}  {told}"))
 
 
 @click.command()
@@ -200,4 +204,4 @@ def _compared(a: PDAG, b: PDAG) -> dict[str, Any]:
 
 
 def _words(edge: dict[str, Any]) -> str:
-    return f"{edge['from']} {'→' if edge['directed'] else '–'} {edge['to']}"
+    return plain(f"{edge['from']} {'→' if edge['directed'] else '–'} {edge['to']}")

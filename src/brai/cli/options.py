@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from brai._text import plain_lines
+
 _WORDS = {  # of cures in Python: on the command line
     'Dataset.of(X, missing="drop")': "--missing drop",
     'missing="label"': "--missing label",
@@ -69,7 +71,7 @@ def writable(folder: Path) -> Path:
 
 def warn(message: object) -> None:
     """One line on standard error."""
-    click.echo(f"brai: warning: {message}", err=True)
+    click.echo(f"brai: warning: {plain_lines(str(message))}", err=True)
 
 
 @contextmanager

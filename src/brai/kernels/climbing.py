@@ -220,58 +220,67 @@ def toggles(
     return delta, scored
 
 
+class Limits(NamedTuple):
+    """What a climb may do."""
+
+    allowed: Array  # (d, d) uint8, see above
+    max_parents: int
+    patience: int  # moves without a new best after which tabu search ends
+    max_moves: int
+
+
+class Climb(NamedTuple):
+    """A climb under way."""
+
+    adj: Array
+    best: Array  # the best DAG met
+    delta: Array
+    reach: Array  # see `reachable`
+    tabu: Array  # hashes of graphs, a ring; empty for plain hill climbing
+    here: Array  # (1,) uint64: hash of adj
+    counts: Array  # (4,) int64: moves made, families scored, moves since the last new best, graphs put into tabu
+    gains: Array  # (2,) float64: of adj, and of the best DAG, over the start
+
+
 @njit
 def climb(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
-    adj: Array,
-    allowed: Array,
-    most: int,
-    delta: Array,
-    order: Array,
-    memo: Memo,
-    tabu: Array,
-    patience: int,
-    max_moves: int,
-) -> tuple[int, int]:
-    """Climb from adj with its delta; adj becomes the best DAG met. Returns moves made and families scored.
+    sample: Sample, cells: Cells, work: Work, now: Climb, limits: Limits, order: Array, memo: Memo, some: int
+) -> bool:
+    """Go on with a climb for ``some`` moves at most; whether it has come to its end.
 
-    With an empty tabu list the search ends at the first local maximum; else the best move that leads to none of
-    the last len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
+    With an empty tabu list it ends at the first local maximum; else the best move that leads to none of the last
+    len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
     """
-    d = len(adj)
-    reach, best_adj = np.zeros((d, (d + 63) // 64), np.uint64), adj.copy()
-    score, best, stale, moves, scored, here, n_tabu = 0.0, 0.0, 0, 0, 0, np.uint64(0), 0
-    for i in range(d):
-        for j in range(d):
-            if adj[i, j]:
-                here ^= memo.keys[i, j]
-    while moves < max_moves:
-        reachable(adj, reach)
-        if len(tabu) > 0:
-            tabu[n_tabu % len(tabu)] = here
-            n_tabu += 1
-        kind, i, j, gain = best_move(adj, delta, reach, most, order, memo.keys, here, tabu, n_tabu)
-        if kind == NONE or (gain <= TIE and len(tabu) == 0):
-            break
-        adj[i, j] ^= 1
-        here ^= memo.keys[i, j]
-        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta, memo)
+    allowed, most = limits.allowed, limits.max_parents
+    for _ in range(some):
+        if now.counts[0] >= limits.max_moves:
+            return True
+        reachable(now.adj, now.reach)
+        if len(now.tabu) > 0:
+            now.tabu[now.counts[3] % len(now.tabu)] = now.here[0]
+            now.counts[3] += 1
+        kind, i, j, gain = best_move(
+            now.adj, now.delta, now.reach, most, order, memo.keys, now.here[0], now.tabu, now.counts[3]
+        )
+        if kind == NONE or (gain <= TIE and len(now.tabu) == 0):
+            return True
+        now.adj[i, j] ^= 1
+        now.here[0] ^= memo.keys[i, j]
+        now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, j, now.delta, memo)
         if kind == REVERSE:
-            adj[j, i] = 1
-            here ^= memo.keys[j, i]
-            scored += toggle_column(sample, cells, work, adj, allowed, most, i, delta, memo)
-        score += gain
-        moves += 1
-        stale += 1
-        if score > best + TIE:
-            best, stale = score, 0
-            best_adj[:] = adj
-        elif stale >= patience:
-            break
-    adj[:] = best_adj
-    return moves, scored
+            now.adj[j, i] = 1
+            now.here[0] ^= memo.keys[j, i]
+            now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, i, now.delta, memo)
+        now.gains[0] += gain
+        now.counts[0] += 1
+        now.counts[2] += 1
+        if now.gains[0] > now.gains[1] + TIE:
+            now.gains[1] = now.gains[0]
+            now.counts[2] = 0
+            now.best[:] = now.adj
+        elif now.counts[2] >= limits.patience:
+            return True
+    return False
 
 
 @njit

@@ -24,6 +24,8 @@ from brai._jit import lean, njit
 from brai.kernels.climbing import TIE, below
 from brai.kernels.counts import Array
 
+ALL = 2**62  # variables of a queue
+
 
 class Sets(NamedTuple):
     """A table of scored parent sets; see above."""
@@ -201,11 +203,12 @@ def shuffle(order: Array, state: Array) -> None:
         order[k], order[j] = order[j], order[k]
 
 
-@lean
-def follow(sets: Sets, now: Order) -> bool:
-    """Move what is in the queue, and what that changes; whether anything moved."""
-    moved = False
-    while now.ends[1] > 0:
+@njit
+def follow(sets: Sets, now: Order, limit: int) -> bool:
+    """Move what is in the queue, and what that changes, ``limit`` variables at most; whether anything moved."""
+    moved, n = False, 0
+    while now.ends[1] > 0 and n < limit:
+        n += 1
         v = now.queue[now.ends[0]]
         now.ends[0] = (now.ends[0] + 1) % len(now.queue)
         now.ends[1] -= 1
@@ -218,17 +221,11 @@ def follow(sets: Sets, now: Order) -> bool:
 
 
 @njit
-def climb_order(sets: Sets, now: Order, state: Array) -> float:
-    """Move variables, in random turns, until none gains; returns the score."""
-    turn = now.order.copy()
-    settle(sets, now)
-    moved = True
-    while moved:
-        shuffle(turn, state)
-        for v in turn:
-            look_at(now, v)
-        moved = follow(sets, now)
-    return settle(sets, now)
+def look_at_all(now: Order, turn: Array, state: Array) -> None:
+    """Put all variables into the queue, in random turns; ``turn`` is overwritten."""
+    shuffle(turn, state)
+    for v in turn:
+        look_at(now, v)
 
 
 @lean
@@ -252,10 +249,11 @@ def kick(sets: Sets, now: Order, state: Array) -> None:
 
 
 @njit
-def iterate(sets: Sets, now: Order, kicks: int, size: int, state: Array) -> float:
-    """Iterated local search: up to ``size`` kicks or swaps, climb, keep what is no worse. Returns the score."""
+def kick_often(sets: Sets, now: Order, best: float, kicks: int, size: int, state: Array) -> float:
+    """Iterated local search: up to ``size`` kicks or swaps, climb, keep what is no worse than ``best``, which is
+    that of the order at the beginning. Returns the best score.
+    """
     d = len(now.order)
-    best = total(sets, now)
     order, place, chosen = now.order.copy(), now.place.copy(), now.chosen.copy()
     for _ in range(kicks):
         for _ in range(1 + below(state, size)):
@@ -266,11 +264,11 @@ def iterate(sets: Sets, now: Order, kicks: int, size: int, state: Array) -> floa
                 v, u = now.order[i], now.order[j]
                 move(sets, now, v, j)
                 move(sets, now, u, i)
-        follow(sets, now)
+        follow(sets, now, ALL)
         score = total(sets, now)
         if score >= best - TIE:
             best = max(score, best)
             order[:], place[:], chosen[:] = now.order, now.place, now.chosen
         else:
             now.order[:], now.place[:], now.chosen[:] = order, place, chosen
-    return climb_order(sets, now, state)
+    return best

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai._jit import lean, njit
+from brai._jit import inner, lean, njit
 from brai.kernels.counts import MUST, Array, Cells, Rule, Sample, Work, d_separated
 from brai.kernels.grouping import joined, neighbours
+from brai.kernels.lanes import LANES, in_common
 from brai.kernels.slicing import begin, independent, test, turn
+
+WHILE = 2_000_000  # pairs of neighbours looked at in one go
 
 
 @njit
@@ -209,8 +212,10 @@ def orient(
 ) -> None:
     """Direct the edges that end in X, in place; tests are added to ``tally`` by their order."""
     k = len(nodes)
-    head = np.zeros((k, k), np.uint8)
-    colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before, 0, k, head)
+    head, some = np.zeros((k, k), np.uint8), 1 + WHILE // (k * k + 1)
+    for first in range(0, k, some):  # compiled code takes no signals, so it is called for short whiles
+        last = min(k, first + some)
+        colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before, first, last, head)
     direct(nodes, endo, adj, head, sep, pool, before, strict)
 
 
@@ -322,11 +327,17 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
                     adj[v, u] = endo[u] and endo[v]
     first, near = neighbours(adj)
     here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
+    n_words = words(k)
+    joint, open_ends = np.zeros((k, n_words), np.uint64), np.zeros((k, n_words), np.uint64)
+    apart = np.zeros((k, n_words), np.uint64)
     costs, left = np.zeros((k, 3), np.int64), 0
     for v in range(k):
-        if endo[v]:
-            left += 1
-            sink_cost(adj, nodes, bounds, here, first, near, v, costs[v])
+        note_edges(adj, nodes, bounds, first, near, v, joint[v], open_ends[v], apart[v], costs[v])
+        left += endo[v]
+    for v in range(k):
+        for e in range(first[v], first[v + 1]):
+            if has_bit(open_ends[v], near[e]):
+                costs[v, 2] += in_common(joint[v], apart[near[e]])
     for _ in range(left):
         best = -1
         for v in range(k):
@@ -336,13 +347,41 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
                     break
         repaired = repaired or costs[best, 0] > 0 or costs[best, 1] > 0 or costs[best, 2] > 0
         here[best] = 0
+        for v in range(k):
+            clear_bit(apart[v], best)
         for e in range(first[best], first[best + 1]):
             u = near[e]
             dag[u, best] = here[u] and bounds[nodes[u], nodes[best]] > 0
-        for e in range(first[best], first[best + 1]):
-            if endo[near[e]] and here[near[e]]:  # nothing has changed for others
-                sink_cost(adj, nodes, bounds, here, first, near, near[e], costs[near[e]])
+            if endo[u] and here[u]:  # nothing has changed for others
+                edge_cost(adj, nodes, bounds, u, best, -1, costs[u])
+                costs[u, 2] -= in_common(open_ends[u], apart[best])
+                if has_bit(open_ends[u], best):
+                    costs[u, 2] -= in_common(joint[u], apart[best])
     return dag, repaired
+
+
+@inner
+def words(k: int) -> int:
+    """Words that hold k bits, in whole vectors (`brai.kernels.lanes`)."""
+    return (k + 64 * LANES - 1) // (64 * LANES) * LANES
+
+
+@inner
+def set_bit(row: Array, i: int) -> None:
+    """Put i into a set."""
+    row[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+
+
+@inner
+def clear_bit(row: Array, i: int) -> None:
+    """Take i out of a set."""
+    row[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+
+
+@inner
+def has_bit(row: Array, i: int) -> bool:
+    """Whether i is in a set."""
+    return (row[i >> 6] >> np.uint64(i & 63)) & np.uint64(1) == np.uint64(1)
 
 
 @lean
@@ -355,23 +394,47 @@ def is_less(a: Array, b: Array) -> bool:
 
 
 @lean
-def sink_cost(
-    adj: Array, nodes: Array, bounds: Array, here: Array, first: Array, near: Array, v: int, out: Array
+def edge_cost(adj: Array, nodes: Array, bounds: Array, v: int, u: int, sign: int, out: Array) -> bool:
+    """Add what the edge of v with u costs if v becomes a sink: whether it is dropped, or turned; see `extension`.
+
+    True if it is undirected and may end in v: such an edge costs new v-structures.
+    """
+    if not adj[v, u]:
+        return False
+    if bounds[nodes[v], nodes[u]] == MUST:
+        out[0] += sign * len(adj) * len(adj)
+    elif bounds[nodes[u], nodes[v]] == 0:
+        out[0] += sign
+    elif not adj[u, v]:
+        out[1] += sign
+    else:
+        return True
+    return False
+
+
+@lean
+def note_edges(
+    adj: Array,
+    nodes: Array,
+    bounds: Array,
+    first: Array,
+    near: Array,
+    v: int,
+    joint: Array,
+    open_ends: Array,
+    apart: Array,
+    cost: Array,
 ) -> None:
-    """What it costs to make v a sink: edges dropped, edges turned, new v-structures; see `extension`."""
-    k, dropped, turned, new = len(here), 0, 0, 0
+    """Sets of v: those joined with it, those whose edge would be undirected and end in it, all others; and costs.
+
+    To make v a sink adds a v-structure for each u of the second set and each w of the first that is apart from u.
+    """
+    for u in range(len(adj)):
+        set_bit(apart, u)
+    clear_bit(apart, v)
     for e in range(first[v], first[v + 1]):
         u = near[e]
-        if here[u] and adj[v, u]:
-            if bounds[nodes[v], nodes[u]] == MUST:
-                dropped += k * k
-            elif bounds[nodes[u], nodes[v]] == 0:
-                dropped += 1
-            elif not adj[u, v]:
-                turned += 1
-            else:
-                for f in range(first[v], first[v + 1]):
-                    w = near[f]
-                    if here[w] and w != u and not (adj[w, u] or adj[u, w]):
-                        new += 1
-    out[0], out[1], out[2] = dropped, turned, new
+        set_bit(joint, u)
+        clear_bit(apart, u)
+        if edge_cost(adj, nodes, bounds, v, u, 1, cost):
+            set_bit(open_ends, u)

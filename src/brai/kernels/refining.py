@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from brai._jit import njit
@@ -9,6 +12,7 @@ from brai.kernels.counts import CELLS, MUST, Array, Cells, Rule, Sample, Work, d
 from brai.kernels.slicing import begin, independent, test, turn
 
 OUTER, BOTH, LATER, EARLIER = 0, 1, 2, 3  # parts of the tests, see `refine_part`
+ALL = 2**31  # nodes
 UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
 
 
@@ -172,6 +176,8 @@ def refine(
     association: Array,
     budget: int,
     bounds: Array,
+    some: int = ALL,
+    deadline: float = math.inf,
 ) -> tuple[int, int, bool]:
     """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
 
@@ -179,7 +185,9 @@ def refine(
     each set once; potential parents are those at the start of the phase, so the order of tests does not
     matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
     ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
-    whether tests were left out because there were ``budget`` already.
+    whether tests were left out because there were ``budget`` already, or at ``deadline`` (of `time.monotonic`).
+
+    ``some`` nodes are done in one go: compiled code takes no signals and knows no time.
 
     ``bounds`` (d, d) is what is known beforehand: an edge that must be (MUST) is not tested. A pair that may not
     be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
@@ -187,8 +195,12 @@ def refine(
     """
     tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
     for which in (BOTH,) if endo.all() else (OUTER, BOTH):
-        if not cut:
-            common = (sample, cells, rule, work, nodes, endo, adj.copy(), adj, sep, pool, pool_end, n, association)
-            made, pool_end, _, cut = refine_part(*common, budget - tests, bounds, which, 0, len(nodes), nothing)
-            tests += made
+        start = adj.copy()
+        for first in range(0, len(nodes), some):
+            cut = cut or (first > 0 and time.monotonic() > deadline)
+            if not cut:
+                common = (sample, cells, rule, work, nodes, endo, start, adj, sep, pool, pool_end, n, association)
+                part = (bounds, which, first, min(len(nodes), first + some), nothing)
+                made, pool_end, _, cut = refine_part(*common, budget - tests, *part)
+                tests += made
     return tests, pool_end, cut
