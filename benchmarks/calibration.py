@@ -23,7 +23,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import BRAI, MMHC, RAI, Bootstrap, HillClimbing, exact, load_network
-from brai.paper.sources import case, true_graph
+from brai.research.paper.sources import case, true_graph
 
 SMALL = ["cancer", "earthquake", "survey", "asia", "sachs"]
 LARGE = ["Alarm", "Child", "Insurance", "Hailfinder"]

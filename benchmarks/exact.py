@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import DPMCMC, Dataset, OrderSearch, exact, load_network
-from brai.paper.sources import case
+from brai.research.paper.sources import case
 
 CALLS = {
     "map": lambda data, most: exact.map_network(data, max_parents=most),

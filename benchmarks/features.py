@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, load_network
-from brai.causal import causal_effect
-from brai.posterior import Posterior
-from brai.predictive import averaged_log_predictive
+from brai.posterior.effects import causal_effect
+from brai.posterior.prediction import averaged_log_predictive
+from brai.posterior.weighted import Posterior
 
 
 def measure(network: Path) -> dict[str, float]:

@@ -1,4 +1,5 @@
-"""Whether memory is foreseen: the highest point of a fit, in a process of its own, beside `brai.memory.estimate`.
+"""Whether memory is foreseen: the highest point of a fit, in a process of its own, beside
+`brai.runtime.memory.estimate`.
 
     python benchmarks/memory.py [--case alarm ...]
 
@@ -20,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from brai import BRAI, Dataset, load_network, memory
+from brai import BRAI, Dataset, load_network
+from brai.runtime import memory
 
 WORDS = np.array(["low", "mid", "high", "very high", "none"])
 CASES: dict[str, tuple[int, int, dict[str, Any]]] = {  # variables, rows, settings of BRAI; `chains` are added

@@ -3,9 +3,10 @@
     python benchmarks/quality.py --data FOLDER [-o FOLDER] [--networks Alarm …] [--sets 10]
     python benchmarks/quality.py --data FOLDER --held-out --sets 3       # networks and rows nothing was chosen on
 
-The cells of ``brai paper table1`` (BRAI, MMHC, GES, true graph; `brai.paper.table1` says what is measured) and,
-for each data set, tabu search and order search for as much CPU time as BRAI took there, and pyAgrum. Cells that
-``table1.cells.jsonl`` in the output folder holds are not computed again, nor those of a run before.
+The cells of ``brai paper table1`` (BRAI, MMHC, GES, true graph; `brai.research.paper.table1` says what is
+measured) and, for each data set, tabu search and order search for as much CPU time as BRAI took there, and
+pyAgrum. Cells that ``table1.cells.jsonl`` in the output folder holds are not computed again, nor those of a run
+before.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ import numpy as np
 from search import pyagrum_learner
 
 from brai import PDAG, Dataset, __version__
-from brai.families import FamilyTable
-from brai.paper import table1
-from brai.paper.cells import Cell, Journal, run
-from brai.paper.record import document, write_json
-from brai.paper.sources import NETWORKS, Case, case, network_of, origin
-from brai.polish import adjacency_of
-from brai.scores import FamilyScores
-from brai.search import hill_climb, search_by_order
+from brai.research.paper import table1
+from brai.research.paper.cells import Cell, Journal, run
+from brai.research.paper.record import document, write_json
+from brai.research.paper.sources import NETWORKS, Case, case, network_of, origin
+from brai.search.family_table import FamilyTable
+from brai.search.from_tree import adjacency_of
+from brai.search.hill_climbing import hill_climb
+from brai.search.orders import search_by_order
+from brai.search.scores import FamilyScores
 
 HELD_OUT = [("sachs", 300), ("sachs", 2000), ("survey", 2000), ("asia", 200), ("alarm", 2000), ("mildew", 2000)]
 HELD_OUT += [("munin1", 1000), ("barley", 2000), ("insurance", 5000), ("hailfinder", 2000)]

@@ -194,7 +194,7 @@ def of_table(name: str, train: Any, test: Any, large: bool) -> Iterator[tuple[st
     exact = lambda: fitted("exact", lambda: brai.Exact())
     yield case("Exact", lambda: [graph_of(exact()), probabilities(exact())], lambda v: v[0][3])
     yield case("Exact effect", lambda: effect_of(exact(), a, b), lambda v: v[0])
-    yield case("Exact draws", lambda: brai.exact.sample_dags(train, 50, random_state=1))
+    yield case("Exact draws", lambda: brai.posterior.exact.sample_dags(train, 50, random_state=1))
     chain = lambda: fitted("dp", lambda: brai.DPMCMC(200, burn_in=500, thin=10))
     yield case(
         "DPMCMC", lambda: [graph_of(chain()), probabilities(chain()), chain().chain_.log_scores], lambda v: v[0][3]

@@ -3,7 +3,7 @@
     python benchmarks/run.py [CASE …] [--data FOLDER] [--runs 5] [--history FILE] [--compare]
                              [--plot FILE.png] [--markdown] [--into PAGE.md] [--quick]
 
-Cases are in `brai.bench`; FOLDER holds networks/*.bif.gz.
+Cases are in `brai.research.bench`; FOLDER holds networks/*.bif.gz.
 """
 
 from __future__ import annotations

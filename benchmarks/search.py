@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
 from brai import BRAI, MMHC, Bootstrap, HillClimbing, OrderSearch
-from brai.paper.sources import case
+from brai.research.paper.sources import case
 
 BNLEARN = {
     "Child": (-6638, -6633),

@@ -1,4 +1,5 @@
-"""What each part of `brai.polish` adds: BDeu of the graph found and CPU seconds, on the original data sets.
+"""What each part of `brai.search.from_tree` adds: BDeu of the graph found and CPU seconds, on the original data
+sets.
 
 python experiments/ablation.py --data FOLDER [--networks Alarm …] [--sets 5] [--json FILE]
 """
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from brai import BRAI
-from brai.families import FamilyTable
-from brai.paper.sources import case
-from brai.polish import adjacency_of, polish
-from brai.sampling import best_route
-from brai.scores import FamilyScores
-from brai.search import hill_climb, search_by_order
+from brai.research.paper.sources import case
+from brai.search.family_table import FamilyTable
+from brai.search.from_tree import adjacency_of, polish
+from brai.search.hill_climbing import hill_climb
+from brai.search.orders import search_by_order
+from brai.search.scores import FamilyScores
+from brai.tree.draws import best_route
 
 SEED = np.random.SeedSequence(3)
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, __version__
-from brai.paper.sources import case
-from brai.predictive import averaged_log_predictive, joint_log_predictive
+from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive
+from brai.research.paper.sources import case
 
 WAYS = {
     "10 best": {"k": 10},

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, Network, __version__, load_network
-from brai.causal import causal_effect
-from brai.network import SHIPPED
-from brai.posterior import Posterior
+from brai.kinds.discrete.network import SHIPPED
+from brai.posterior.effects import causal_effect
+from brai.posterior.weighted import Posterior
 
 LARGER = ("child", "insurance", "alarm", "hailfinder")
 WAYS = [(graph, how) for graph in ("true class", "learned", "learned, flat") for how in ("optimal", "parents")]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from brai import MMHC, PDAG
-from brai.paper.sources import NETWORKS, case
-from brai.paper.table1 import PUBLISHED, measured
+from brai.research.paper.sources import NETWORKS, case
+from brai.research.paper.table1 import PUBLISHED, measured
 
 RULES: dict[str, dict[str, Any] | None] = {
     "no edges": None,

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from brai import BRAI, RAI, CITest, __version__
-from brai.graphs import families_of
-from brai.paper.sources import case
-from brai.paper.table1 import PUBLISHED
-from brai.predictive import log_predictive
+from brai.graphs.pdag import families_of
+from brai.posterior.prediction import log_predictive
+from brai.research.paper.sources import case
+from brai.research.paper.table1 import PUBLISHED
 
 PAPER = {name: (row.columns["RAI"][0], row.columns["B-RAI"][0]) for name, row in PUBLISHED.items()}
 

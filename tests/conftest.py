@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from brai.data import Dataset
+from brai.data.dataset import Dataset
 
 collect_ignore = ["golden/make.py"]  # needs foreign software
 

@@ -1,6 +1,6 @@
 """The literal twin of MMPC, in plain Python: Algorithms 1 and 2 of Tsamardinos, Brown & Aliferis (2006).
 
-Written from the paper and from the conventions in `brai.comparators.mmhc`, not from the kernels. Every round of
+Written from the paper and from the conventions in `brai.search.mmpc`, not from the kernels. Every round of
 the max-min heuristic goes through all subsets of CPC again; the only help is a memory of tests already made.
 
 An association is a pair (-log p, G²), compared in this order; (0, 0) is none. Variables are 0..d-1 in the order of

@@ -1,4 +1,6 @@
-"""The rules of `brai._read` for text files, on the whole text at once: what the streamed reader must equal."""
+"""The rules of `brai.data.text_files` for text files, on the whole text at once: what the streamed reader must
+equal.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from brai import DataError
-from brai._columns import Columns, count, shown
-from brai._read import DELIMITERS, OTHERS, _typed
-from brai._stream import FOREIGN
+from brai.data.columns import Columns, count, shown
+from brai.data.stream import FOREIGN
+from brai.data.text_files import DELIMITERS, OTHERS, _typed
 
 
 def read_text(path: Path, delimiter: str | None = None) -> Columns:

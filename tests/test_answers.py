@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from brai import BRAI, RAI, Dataset, Posterior, load_network
-from brai.graphs import PDAG, families_of
-from brai.scores import FamilyScores
+from brai.graphs.pdag import PDAG, families_of
+from brai.search.scores import FamilyScores
 from conftest import random_data
 
 MATRICES = (
@@ -186,6 +186,6 @@ def test_an_estimate_is_a_number():
 def test_modules_are_attributes():
     import brai
 
-    assert callable(brai.causal.causal_effect)
+    assert callable(brai.posterior.effects.causal_effect)
     with pytest.raises(AttributeError, match="nothing"):
         brai.nothing

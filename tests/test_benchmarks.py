@@ -8,9 +8,9 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from brai.bench import history, page, table
-from brai.bench.measure import PATIENCE, Measurement, Settings, again, interleave
 from brai.cli import cli
+from brai.research.bench import history, page, table
+from brai.research.bench.measure import PATIENCE, Measurement, Settings, again, interleave
 
 
 def bench(*words):
@@ -74,14 +74,14 @@ def test_comparing_needs_a_history():
 
 
 def test_help_names_every_case():
-    from brai.bench.cases import CASES
+    from brai.research.bench.cases import CASES
 
     said = re.sub(r"\s+", " ", bench("--help").output)
     assert ", ".join(CASES) in said
 
 
 def test_missing_peer_is_said_once(monkeypatch):
-    from brai.bench import peers
+    from brai.research.bench import peers
 
     monkeypatch.setitem(peers.PACKAGES, "pyAgrum", "no_such_module")
     said: list[str] = []
@@ -92,8 +92,8 @@ def test_missing_peer_is_said_once(monkeypatch):
 
 
 def test_without_peers_everything_of_ours_is_measured(monkeypatch):
-    from brai.bench import peers
-    from brai.bench.cases import run
+    from brai.research.bench import peers
+    from brai.research.bench.cases import run
 
     for name in peers.PACKAGES:
         monkeypatch.setitem(peers.PACKAGES, name, "no_such_module")
@@ -118,7 +118,7 @@ def test_candidates_take_turns_after_a_round_of_warm_up():
 
 def test_best_run_counts_and_patience_ends(monkeypatch):
     clock = iter([0.0, 5.0, 5.0, 7.0, 7.0, 7.0 + PATIENCE])  # runs of 5, 2 and PATIENCE seconds
-    monkeypatch.setattr("brai.bench.measure.time.process_time", lambda: next(clock))
+    monkeypatch.setattr("brai.research.bench.measure.time.process_time", lambda: next(clock))
     assert interleave({"one": again(lambda: None)}, 9) == {"one": 2.0}
 
 
@@ -136,10 +136,10 @@ def test_target_is_met_or_not():
 def test_work_of_a_test_counted_by_hand():
     import numpy as np
 
-    from brai.bench.model import mean_work
-    from brai.data import Dataset
-    from brai.independence import CITest
-    from brai.rai import Learner
+    from brai.data.dataset import Dataset
+    from brai.research.bench.model import mean_work
+    from brai.tree.independence import CITest
+    from brai.tree.rai import Learner
 
     x, y, z = [0, 0, 1, 2, 0, 0], [0, 0, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1]
     data = Dataset.from_codes(np.array([y, x, z]).T, arities=[2, 3, 2], names=["y", "x", "z"])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from all_dags import all_dags, bdeu_scores, class_of, equivalent, family_list, members, paths, weights
 from brai import BRAI, RAI, DataError, Dataset, Network, load_network
-from brai.adjustment import adjusted, unchanged
-from brai.causal import causal_effect
-from brai.graphs import PDAG
-from brai.posterior import Posterior
+from brai.graphs.pdag import PDAG
+from brai.kinds.discrete.adjustment import adjusted, unchanged
+from brai.posterior.effects import causal_effect
+from brai.posterior.weighted import Posterior
 from conftest import random_data
 
 CLOSE = {"rtol": 0, "atol": 1e-9}

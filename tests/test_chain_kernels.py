@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from brai.adjacency import topological_order
-from brai.families import FamilyTable
-from brai.kernels import chaining, choosing, slicing
-from brai.mcmc import Space, State, _cumulated, graph_of
-from brai.scores import FamilyScores
+from brai.graphs.adjacency import topological_order
+from brai.kernels import mcmc_moves, mcmc_space
+from brai.kinds.discrete import bit_tests
+from brai.posterior.mcmc import Space, State, _cumulated, graph_of
+from brai.search.family_table import FamilyTable
+from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 SEED = np.random.SeedSequence(1)
@@ -32,16 +33,16 @@ class Walker:
         self.settle()
 
     def settle(self):
-        chaining.settle(*self.bench.kernel, self.bench.arrays, self.graph)
+        mcmc_moves.settle(*self.bench.kernel, self.bench.arrays, self.graph)
 
     def skip(self, steps):
         scores, none, at = np.empty(1), np.empty((1, 0, 0), np.int16), (self.state.tally, self.state.random)
-        chaining.run(*self.bench.kernel, self.bench.arrays, self.graph, self.shares, steps, none, scores, *at)
+        mcmc_moves.run(*self.bench.kernel, self.bench.arrays, self.graph, self.shares, steps, none, scores, *at)
         return scores[0]
 
     def outside(self):
         found = zip(self.state.families, self.graph.entry, strict=True)
-        return [own for own, e in found if e == choosing.OUTSIDE]
+        return [own for own, e in found if e == mcmc_space.OUTSIDE]
 
 
 def start_of(table, adjacency):
@@ -73,12 +74,12 @@ def test_gathered_sets_are_those_that_fit(rng, d):
             want = [
                 (e, score) for e, own, score in in_order(space, v) if not own & bad and (need == 0 or own & good)
             ]
-            n, log_sum = choosing.gather(arrays, 0, v, mark, never, need)
+            n, log_sum = mcmc_space.gather(arrays, 0, v, mark, never, need)
             some += n
             if not want:
                 assert (n, log_sum) == (0, -np.inf)
                 continue
-            kept = [(e, score) for e, score in want if score >= want[0][1] - choosing.DEPTH]
+            kept = [(e, score) for e, score in want if score >= want[0][1] - mcmc_space.DEPTH]
             assert arrays.found[0, :n].tolist() == [e for e, _ in kept]
             assert log_sum == pytest.approx(np.logaddexp.reduce([score for _, score in want]), abs=1e-9)
             w = np.exp([score - kept[0][1] for _, score in kept])
@@ -97,7 +98,7 @@ def test_weights_far_below_the_best_set_do_not_vanish(rng):
     best = space.arrays.sets.members[space.arrays.sets.begin[first] : space.arrays.sets.begin[first + 1]]
     assert len(best)
     mark[best] = 1
-    n, log_sum = choosing.gather(arrays, 0, v, mark, 1, 0)
+    n, log_sum = mcmc_space.gather(arrays, 0, v, mark, 1, 0)
     want = [score for e, own, score in in_order(space, v) if not own & set(best.tolist())]
     assert log_sum == pytest.approx(np.logaddexp.reduce(want), abs=1e-9)
     assert 0 < n <= end - first
@@ -107,7 +108,7 @@ def test_weights_far_below_the_best_set_do_not_vanish(rng):
 def test_sets_are_drawn_by_weight():
     weights = np.array([[3.0, 1.0, 0.0, 4.0]])
     space = SimpleNamespace(weights=weights, found=np.array([[7, 8, 9, 10]]))
-    draw = getattr(choosing.draw, "py_func", choosing.draw)
+    draw = getattr(mcmc_space.draw, "py_func", mcmc_space.draw)
     state = np.array([12345], np.uint64)
     n = np.bincount([draw(space, 0, 4, state) for _ in range(4000)], minlength=11)[7:] / 4000
     np.testing.assert_allclose(n, [0.375, 0.125, 0.0, 0.5], atol=4 * math.sqrt(0.25 / 4000))
@@ -118,17 +119,17 @@ def test_families_are_found_in_the_table_or_scored(rng):
     table = small_table(rng, 6, max_parents=2, slack=0.0)
     space, scores = Space(table, SEED, max_parents=4), FamilyScores(table.scores.data)
     inside, (kernel, arrays) = 0, space.bench()
-    slicing.begin(kernel[0], kernel[2])
+    bit_tests.begin(kernel[0], kernel[2])
     for _ in range(200):
         v, *parents = rng.permutation(6)[: rng.integers(1, 6)].tolist()
         key = space.arrays.memo.keys[v, v]
         for p in parents:
             key ^= space.arrays.memo.keys[p, v]
-        e, score = choosing.score_of(*kernel, arrays, v, np.array([*parents, -1]), len(parents), key)
+        e, score = mcmc_space.score_of(*kernel, arrays, v, np.array([*parents, -1]), len(parents), key)
         own = tuple(sorted(parents))
         assert score == pytest.approx(scores.families([(v, own)])[0], abs=1e-9)
-        assert (e != choosing.OUTSIDE) == (own in table.sets[v])
-        if e != choosing.OUTSIDE:
+        assert (e != mcmc_space.OUTSIDE) == (own in table.sets[v])
+        if e != mcmc_space.OUTSIDE:
             inside += 1
             assert set(own) == {at: members for at, members, _ in in_order(space, v)}[e]
     assert 20 < inside < 180
@@ -144,7 +145,7 @@ def test_nodes_below(rng, d):
         graph = walker.graph
         v, barred = rng.permutation(d)[:2].tolist()
         graph.mark[:] = 0
-        chaining.mark_below(graph, v, 2, barred)
+        mcmc_moves.mark_below(graph, v, 2, barred)
         cut = adj.astype(bool).copy()
         cut[:, barred] = False
         below = np.eye(d, dtype=bool)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from brai import __version__, load_network
 from brai.cli import cli, main
-from brai.summary import as_text
+from brai.show.summary import as_text
 
 SCHEMA = {
     "brai": str, "seed": int, "data": str, "command": str, "rows": int, "variables": list,

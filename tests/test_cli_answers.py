@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 import brai
-from brai._lock import FolderInUseError, claimed
 from brai.cli import cli, main
 from brai.cli.work import FILES
+from brai.runtime.lock import FolderInUseError, claimed
 
 
 def run(*arguments: object):
@@ -216,7 +216,7 @@ def test_a_folder_without_a_model(tmp_path):
 def test_an_output_folder_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch):
     table = write_csv(tmp_path / "t.csv", brai.load_network("cancer").sample(50, random_state=0))
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("brai.estimators.BRAI.fit", lambda *_: pytest.fail("worked before it looked"))
+    monkeypatch.setattr("brai.learners.brai.BRAI.fit", lambda *_: pytest.fail("worked before it looked"))
     result = run("learn", table, "-o", tmp_path / "file" / "out")
     assert isinstance(result.exception, OSError)
     assert "give another folder with -o" in str(result.exception)
@@ -259,7 +259,7 @@ def test_ctrl_c_while_chains_run_keeps_the_graph(tmp_path, monkeypatch):
     def interrupted(self):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("brai.estimators.BRAI.chains", interrupted)
+    monkeypatch.setattr("brai.learners.brai.BRAI.chains", interrupted)
     result = run("learn", table, "-o", tmp_path / "out", "--json", "--quiet")
     assert result.exit_code == 130
     assert "stopped; the best graph is kept, with probabilities of the tree alone" in result.stderr
@@ -351,7 +351,7 @@ def test_files_are_replaced_together(learned, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("brai.report.write", full)
+    monkeypatch.setattr("brai.show.report.write", full)
     assert isinstance(run("learn", table, "-o", out, "-k", "5", "--quiet").exception, OSError)
     for name in FILES:
         assert (out / name).read_text() == f"old {name}"

@@ -12,16 +12,17 @@ import time
 import joblib
 import pytest
 
-from brai import Bootstrap, HillClimbing, growing
-from brai.checkpoint import Checkpoint
-from brai.parallel import ClusterError, Workers, as_they_come
+from brai import Bootstrap, HillClimbing
+from brai.runtime.checkpoint import Checkpoint
+from brai.runtime.workers import ClusterError, Workers, as_they_come
+from brai.tree import parallel_growth
 from test_checkpoint import fitted, parts
 from test_parallel import ASIA, learnt, members, outcome, same
 
 distributed = pytest.importorskip("distributed")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::brai.estimators.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning"),
     pytest.mark.filterwarnings("default::DeprecationWarning:(distributed|dask|tornado|joblib)"),
 ]
 
@@ -43,8 +44,8 @@ def client():
 
 @pytest.fixture(autouse=True)
 def parts_of_nodes(monkeypatch):
-    monkeypatch.setattr(growing, "LARGE", 100)
-    monkeypatch.setattr(growing, "ENOUGH", 4)
+    monkeypatch.setattr(parallel_growth, "LARGE", 100)
+    monkeypatch.setattr(parallel_growth, "ENOUGH", 4)
 
 
 @pytest.fixture(scope="module")

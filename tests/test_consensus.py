@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brai import BRAI, RAI
-from brai.consensus import Consensus, consensus, table
+from brai.posterior.consensus import Consensus, consensus, table
 from conftest import random_data
 
 SOME = settings(max_examples=300)

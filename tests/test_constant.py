@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from brai import BRAI, Dataset, load_network
-from brai.families import FamilyTable
-from brai.scores import FamilyScores
+from brai.search.family_table import FamilyTable
+from brai.search.scores import FamilyScores
 
 
 def test_a_constant_column_has_no_edges_and_changes_no_other():
@@ -37,7 +37,7 @@ def test_where_nothing_varies_nothing_is_searched_for(monkeypatch):
     def never(*_):
         raise AssertionError("there is one DAG")
 
-    for name in ("brai.search.kick_often", "brai.kernels.chaining.run"):
+    for name in ("brai.search.orders.kick_often", "brai.kernels.mcmc_moves.run"):
         monkeypatch.setattr(name, never)
     model = BRAI(random_state=0).fit(Dataset.from_codes(np.zeros((5, 50), int)))
     assert not model.edge_probabilities().any()

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from brai.data import DataError, Dataset
+from brai.data.dataset import DataError, Dataset
 
 TABLE = {"size": ["s", "l", "m", "s"], "n": [10, 9, -3, 10], "one": ["k", "k", "k", "k"]}
 STATES = (("l", "m", "s"), (-3, 9, 10), ("k",))

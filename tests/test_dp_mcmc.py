@@ -5,9 +5,9 @@ import pytest
 
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
-from brai.comparators.dp_mcmc import KINDS, sample_dags
-from brai.graphs import families_of
-from brai.scores import FamilyScores
+from brai.graphs.pdag import families_of
+from brai.posterior.dp_mcmc import KINDS, sample_dags
+from brai.search.scores import FamilyScores
 from conftest import random_data
 
 
@@ -88,7 +88,7 @@ def test_blocks_do_not_change_the_chain(monkeypatch):
     every = sample_dags(data, 120, burn_in=0, thin=1, global_share=0.0, random_state=0)
     third = sample_dags(data, 40, burn_in=0, thin=3, global_share=0.0, random_state=0)
     assert np.array_equal(every.parents[2::3], third.parents)
-    monkeypatch.setattr("brai.comparators.dp_mcmc._BLOCK", 50)
+    monkeypatch.setattr("brai.posterior.dp_mcmc._BLOCK", 50)
     short = sample_dags(data, 40, burn_in=0, thin=3, global_share=0.0, random_state=0)
     assert np.array_equal(short.parents[:16], sample_dags(data, 16, burn_in=0, thin=3, global_share=0.0).parents)
     assert (short.parents[-1] != 0).any()

@@ -9,8 +9,8 @@ from cliquepicking import mec_size
 from scipy.stats import chisquare
 
 from all_dags import all_dags, class_of, equivalent, keys, members, paths
-from brai.equivalence import EquivalenceClass, TooManyPartsError
-from brai.graphs import PDAG
+from brai.graphs.equivalence import EquivalenceClass, TooManyPartsError
+from brai.graphs.pdag import PDAG
 from conftest import random_dag
 
 

@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from brai import BRAI, RAI, CITest, Dataset, estimators, load_network
-from brai.graphs import families_of
-from brai.randomness import seed_sequence
-from brai.sampling import TooManyError
-from brai.scores import FamilyScores
+from brai import BRAI, RAI, CITest, Dataset, load_network
+from brai.graphs.pdag import families_of
+from brai.learners import brai
+from brai.runtime.seeds import seed_sequence
+from brai.search.scores import FamilyScores
+from brai.tree.draws import TooManyError
 from conftest import random_data
 
 
@@ -202,5 +203,5 @@ def test_each_sign_of_chains_apart_warns(r_hat, ess, differ, good):
     chains = SimpleNamespace(r_hat=lambda: r_hat, ess=lambda: ess, disagreement=lambda: (differ, 0.0))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimators._warn_of_chains(chains)
-    assert [one.category for one in caught] == ([] if good else [estimators.ConvergenceWarning])
+        brai._warn_of_chains(chains)
+    assert [one.category for one in caught] == ([] if good else [brai.ConvergenceWarning])

@@ -8,9 +8,9 @@ import pytest
 
 from all_dags import all_dags, bdeu_scores, class_of, paths, weights
 from brai import Dataset, exact, load_network
-from brai.graphs import PDAG, families_of
-from brai.posterior import Posterior
-from brai.scores import FamilyScores
+from brai.graphs.pdag import PDAG, families_of
+from brai.posterior.weighted import Posterior
+from brai.search.scores import FamilyScores
 from conftest import random_data
 
 CLOSE = {"rtol": 0, "atol": 1e-9}
@@ -173,7 +173,7 @@ def test_the_sum_without_signs_takes_over_when_terms_cancel(monkeypatch):
     data = load_network("asia").sample(500, random_state=1)
     signed = exact.edge_probabilities(data)
     monkeypatch.setattr(exact, "_LOSS", -1.0)
-    monkeypatch.setattr(exact.layers, "dag_edges_by_sinks", lambda scores: (np.full((8, 8), np.nan), math.nan))
+    monkeypatch.setattr(exact.dag_sums, "dag_edges_by_sinks", lambda scores: (np.full((8, 8), np.nan), math.nan))
     unsigned = exact.edge_probabilities(data)
     np.testing.assert_allclose(signed, unsigned, **CLOSE)
     with pytest.raises(

@@ -6,9 +6,9 @@ from scipy.stats import chi2
 
 from all_dags import all_dags, bdeu_scores, blankets, paths, weights
 from brai import exact, load_network
-from brai.exact import TooLargeError
-from brai.graphs import families_of
-from brai.scores import FamilyScores
+from brai.graphs.pdag import families_of
+from brai.posterior.exact import TooLargeError
+from brai.search.scores import FamilyScores
 from conftest import random_data
 
 N = 20_000

@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
-from brai import PDAG, HillClimbing, Network, Posterior, exchange, load_network, memory
-from brai.obeying import posterior_of_dags
+from brai import PDAG, HillClimbing, Network, Posterior, exchange, load_network
+from brai.posterior.with_knowledge import posterior_of_dags
+from brai.runtime import memory
 from conftest import random_dag
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)

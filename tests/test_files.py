@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from brai._files import replace, write_text
-from brai._lock import NAME, FolderInUseError, claimed
+from brai.runtime.atomic_files import replace, write_text
+from brai.runtime.lock import NAME, FolderInUseError, claimed
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes differ")
 
@@ -73,7 +73,7 @@ def test_a_full_disk_names_the_file(tmp_path):
 def test_a_lock_ends_with_its_holder(tmp_path):
     """A process that is killed leaves the file behind, and not the lock."""
     program = (
-        "import sys, time\nfrom pathlib import Path\nfrom brai._lock import claimed\n"
+        "import sys, time\nfrom pathlib import Path\nfrom brai.runtime.lock import claimed\n"
         "with claimed(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE) as child:

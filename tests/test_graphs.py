@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brai.graphs
-from brai import memory
-from brai.adjacency import d_separated, dag_to_cpdag, markov_equivalent, meek, topological_order
-from brai.graphs import PDAG, NoExtensionError
+from brai.graphs.adjacency import d_separated, dag_to_cpdag, markov_equivalent, meek, topological_order
+from brai.graphs.pdag import PDAG, NoExtensionError
+from brai.runtime import memory
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -632,7 +632,7 @@ def test_a_graph_takes_no_more_memory_than_is_foreseen():
         made = make()
         taken = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert taken < brai.graphs.PER_PAIR * d * d
+        assert taken < brai.graphs.pdag.PER_PAIR * d * d
         assert made.n_edges == d - 1
 
 
@@ -674,7 +674,7 @@ def test_no_extension_names_the_nodes_left():
 
 
 def test_the_examples_in_the_module():
-    result = doctest.testmod(brai.graphs)
+    result = doctest.testmod(brai.graphs.pdag)
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -12,10 +12,10 @@ from scipy.stats import binomtest, chi2_contingency
 from sklearn.metrics import mutual_info_score
 
 from brai import RAI, CITest, Dataset, Oracle
-from brai.counting import bootstrap_sample, full_sample, log_cells, workspace
-from brai.graphs import PDAG
-from brai.independence import NAMES
-from brai.kernels.counts import STRATA, ci_test
+from brai.graphs.pdag import PDAG
+from brai.kinds.discrete.contingency import STRATA, ci_test
+from brai.kinds.discrete.samples import bootstrap_sample, full_sample, log_cells, workspace
+from brai.tree.independence import NAMES
 from conftest import random_data
 from test_kernels import fast
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brai import inference
-from brai.network import Network, load_network
+from brai.kinds.discrete import inference
+from brai.kinds.discrete.network import Network, load_network
 from test_network import joint, random_network
 
 Setting = dict[str, object]

@@ -28,11 +28,11 @@ from brai import (
     OrderSearch,
     Posterior,
 )
-from brai import _archive as archive
 from brai import io as model_io
-from brai._flat import Stored, tree_from
-from brai.io import FormatError
-from brai.tree import GGT, BootstrapNode, Leaf
+from brai.files import archive as archive
+from brai.files.arrays import Stored, tree_from
+from brai.files.models import FormatError
+from brai.tree.ggt import GGT, BootstrapNode, Leaf
 from conftest import random_dag, random_data
 
 
@@ -190,7 +190,7 @@ def test_a_loaded_model_gives_the_same_answers(model, data, tmp_path):
 def test_chains_are_saved_and_not_drawn_again(model, data, tmp_path, monkeypatch):
     chains = quiet(model.chains)
     again = through_file(model, tmp_path)
-    monkeypatch.setattr("brai.estimators.sample_dags", lambda *_, **__: pytest.fail("chains drawn again"))
+    monkeypatch.setattr("brai.learners.brai.sample_dags", lambda *_, **__: pytest.fail("chains drawn again"))
     other = again.chains()
     assert other.parents.dtype == chains.parents.dtype
     np.testing.assert_array_equal(other.parents, chains.parents)
@@ -564,14 +564,14 @@ def test_graphs_beyond_all_memory(files, tmp_path):
 
 def test_memory_is_looked_at_before_it_is_taken(files, tmp_path, monkeypatch):
     content = with_array(files["tree"], "tree.order", np.zeros(10**6, np.int32))
-    monkeypatch.setattr("brai.memory.available", lambda: 10**7)
+    monkeypatch.setattr("brai.runtime.memory.available", lambda: 10**7)
     taken = []
     monkeypatch.setattr(archive, "_bytes", lambda *_: taken.append(1))
     with pytest.raises(MemoryError, match=r"'file.brai', .*unpacks to 40\d{5} bytes, needs about 0.012 GB"):
         loaded(content, tmp_path)
     assert not taken
     monkeypatch.undo()
-    monkeypatch.setattr("brai.memory.available", lambda: 10**6)
+    monkeypatch.setattr("brai.runtime.memory.available", lambda: 10**6)
     with pytest.raises(MemoryError, match="reading a tree of"):
         tree_from(Stored({"tree.order": np.zeros(10**5, np.int32)}), ("a",), 1)
 
@@ -805,7 +805,7 @@ def test_numbers_that_were_changed(files, tmp_path_factory, kind, data):
 
 
 def _dag_of(tree):
-    from brai.sampling import sample_routes
+    from brai.tree.draws import sample_routes
 
     def dag(k):
         families = sample_routes(tree, 1, np.inf, np.random.default_rng(k))[0].families

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import brai
-from brai._interrupt import interruptible
+from brai.runtime.interrupts import interruptible
 
 PACKAGE = Path(brai.__file__).parent
 
@@ -28,14 +28,16 @@ def copy(tmp_path) -> Path:
     """A package of its own: the decorator and two kernels that call each other from different files."""
     package = tmp_path / "brai"
     (package / "kernels").mkdir(parents=True)
-    shutil.copy(PACKAGE / "_jit.py", package)
+    (package / "runtime").mkdir()
+    shutil.copy(PACKAGE / "runtime" / "jit.py", package / "runtime")
     (package / "__init__.py").touch()
+    (package / "runtime" / "__init__.py").touch()
     (package / "kernels" / "__init__.py").touch()
     (package / "kernels" / "callee.py").write_text(
-        "from brai._jit import njit\n\n@njit\ndef callee(x):\n    return x + 1\n"
+        "from brai.runtime.jit import njit\n\n@njit\ndef callee(x):\n    return x + 1\n"
     )
     (package / "kernels" / "caller.py").write_text(
-        "from brai._jit import njit\nfrom brai.kernels.callee import callee\n\n"
+        "from brai.runtime.jit import njit\nfrom brai.kernels.callee import callee\n\n"
         "@njit\ndef caller(x):\n    return 10 * callee(x)\n"
     )
     return tmp_path
@@ -55,13 +57,13 @@ def test_a_changed_callee_compiles_its_caller_anew(copy):
 
 def test_compiling_is_announced_once(copy):
     code = (
-        "import sys; sys.stderr = sys.stdout\nimport numpy as np\nfrom brai._jit import announce\n"
+        "import sys; sys.stderr = sys.stdout\nimport numpy as np\nfrom brai.runtime.jit import announce\n"
         "from brai.kernels.caller import caller\n"
         "for _ in range(2): announce(caller, 'int64')\ncaller(np.ones(2, int))"
     )
     environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
     other = code + "\nannounce(caller, 'float64')"  # soon after
-    later = code + "\nimport brai._jit\nbrai._jit.A_WHILE = 0.0\nannounce(caller, 'float64')"
+    later = code + "\nimport brai.runtime.jit\nbrai.runtime.jit.A_WHILE = 0.0\nannounce(caller, 'float64')"
     assert run(later, **{**environment, "NUMBA_CACHE_DIR": str(copy / "later")}).count("compiling") == 2
     assert run(other, **{**environment, "NUMBA_CACHE_DIR": str(copy / "other")}).count("compiling") == 1
     assert run(code, **environment).count("compiling") == 1

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 from brai import CITest, Dataset
-from brai.adjacency import d_separated
-from brai.counting import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
-from brai.graphs import PDAG, NoExtensionError
-from brai.kernels import counts, grouping, orienting, predicting, refining, scoring, slicing
-from brai.kernels.counts import CELLS, FULL, STRATA, Rule
-from brai.rai import Learner
-from brai.sampling import best_route
-from brai.scores import FamilyScores, family_arrays
-from brai.tree import grow
+from brai.graphs.adjacency import d_separated
+from brai.graphs.pdag import PDAG, NoExtensionError
+from brai.kernels import groups, orientation, resolution
+from brai.kinds.discrete import bit_tests, contingency, family_scores, predictions
+from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Rule
+from brai.kinds.discrete.samples import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
+from brai.search.scores import FamilyScores, family_arrays
+from brai.tree.draws import best_route
+from brai.tree.ggt import grow
+from brai.tree.rai import Learner
 from conftest import random_dag, random_data
 
 FREE = np.ones((10, 10), np.uint8)  # nothing is known beforehand
@@ -53,10 +54,10 @@ def fast(data, sample, cells, x, y, z, kind):
     line = Rule(np.stack([np.zeros(4), np.arange(4) * big]), kind, np.zeros((0, 0), np.uint8))
     given = np.array([*z, -1], np.int64)
     work = workspace(data, len(z) + 2)
-    value, shifted = (counts.ci_test(sample, cells, line, work, x, y, given, len(z), c) for c in (0, 1))
+    value, shifted = (contingency.ci_test(sample, cells, line, work, x, y, given, len(z), c) for c in (0, 1))
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()  # handed back as it was
-    return value + counts.ROUNDING, round((value - shifted) / big)
+    return value + contingency.ROUNDING, round((value - shifted) / big)
 
 
 @pytest.mark.parametrize("arity", [2, 4, 30])
@@ -86,7 +87,7 @@ def test_bayes_factor_is_a_difference_of_bdeu_scores(rng):
     data = random_data(rng, 5, 70, 4)
     sample, cells = full_sample(data), bdeu_cells(70, 3.0)
     children, parents = np.array([0, 0]), np.array([1, 2, 3, 2, 3])
-    with_y, without = scoring.family_values(
+    with_y, without = family_scores.family_values(
         sample, cells, workspace(data, 5), children, parents, np.array([0, 3, 5])
     )
     value, _ = fast(data, sample, cells, 0, 1, [2, 3], STRATA)
@@ -97,7 +98,7 @@ def test_associations_are_pairwise_statistics(rng):
     data = random_data(rng, 5, 50)
     cells = log_cells(50)
     rule = CITest().rule(50, bootstrap=False)
-    found = slicing.associations(full_sample(data), cells, rule, workspace(data, 2)) / cells.scale
+    found = bit_tests.associations(full_sample(data), cells, rule, workspace(data, 2)) / cells.scale
     for x, y in itertools.combinations(range(5), 2):
         assert found[x, y] == found[y, x] == pytest.approx(naive_cmi(full_sample(data), x, y, ()), abs=1e-8)
 
@@ -107,8 +108,8 @@ def test_more_table_sizes_than_slots_changes_no_value(rng):
     cells = bdeu_cells(100, 1.0)
     slots = len(cells.keys)
     sizes = [6.0, 6.0 + slots, 6.0 + 2 * slots]
-    first = [int(counts.cell_value(cells, counts.value_row(cells, s), 7, s)) for s in sizes]
-    again = [int(counts.cell_value(cells, counts.value_row(cells, s), 7, s)) for s in reversed(sizes)]
+    first = [int(contingency.cell_value(cells, contingency.value_row(cells, s), 7, s)) for s in sizes]
+    again = [int(contingency.cell_value(cells, contingency.value_row(cells, s), 7, s)) for s in reversed(sizes)]
     assert first == again[::-1]
     assert len(set(first)) == 3
 
@@ -118,7 +119,7 @@ def test_number_of_cells_stays_a_number():
     data = Dataset.from_codes(np.random.default_rng(0).integers(0, 4, (20, 1000)), arities=[4] * 1000)
     parents = np.arange(1, 1000)
     args = (workspace(data, 1001), np.array([0]), parents, np.array([0, 999]))
-    value = scoring.family_values(full_sample(data), bdeu_cells(20, 1.0), *args)[0]
+    value = family_scores.family_values(full_sample(data), bdeu_cells(20, 1.0), *args)[0]
     assert value == pytest.approx(20 * np.log(1 / 4))  # each row alone in its configuration
 
 
@@ -134,20 +135,20 @@ def test_more_declared_states_than_rows(rng, rows):
     endo, nodes = np.ones(3, np.uint8), np.arange(3)
     head = np.zeros((3, 3), np.uint8)
     free = FREE[:3, :3].copy()
-    orienting.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, free, 0, 3, head)
-    expected = naive_cmi(sample, 0, 1, (2,)) > counts.ROUNDING
+    orientation.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, free, 0, 3, head)
+    expected = naive_cmi(sample, 0, 1, (2,)) > contingency.ROUNDING
     assert head[0, 2] == head[1, 2] == expected
     assert tally.tolist() == [0, 1, 0, 0]
 
 
 def test_counts_beyond_the_kept_ones():
     cells = bdeu_cells(10_000, 1.0)
-    row = counts.value_row(cells, 4.0)
+    row = contingency.value_row(cells, 4.0)
     from math import lgamma
 
     for n in (5, 2047, 2048, 9_999):
         exact = lgamma(n + 0.25) - lgamma(0.25)
-        assert counts.cell_value(cells, row, n, 4.0) / cells.scale == pytest.approx(exact, abs=1e-9)
+        assert contingency.cell_value(cells, row, n, 4.0) / cells.scale == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("arity", [2, 4, 30])
@@ -155,7 +156,7 @@ def test_predictions_of_families(rng, arity):
     data = random_data(rng, 6, 90, arity)
     work, n_train, ess = workspace(data, 2), 60, 2.0
     families = [(0, ()), (1, (0, 3)), (2, (0, 1, 3, 4, 5)), (5, (4,))]
-    found = predicting.family_predictions(data.codes, n_train, data.arities, work, *family_arrays(families), ess)
+    found = predictions.family_predictions(data.codes, n_train, data.arities, work, *family_arrays(families), ess)
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()
     rows = data.codes.T.tolist()
@@ -174,7 +175,7 @@ def test_d_separated(rng):
         parents = [np.flatnonzero(dag[:, v]).tolist() for v in range(d)]
         x, y, *rest = rng.permutation(d).tolist()
         given = rest[: rng.integers(0, d - 1)]
-        found = counts.d_separated(dag.astype(np.uint8), x, y, np.array([*given, -1]), len(given))
+        found = contingency.d_separated(dag.astype(np.uint8), x, y, np.array([*given, -1]), len(given))
         assert bool(found) == d_separated(parents, x, y, given)
 
 
@@ -182,7 +183,7 @@ def test_next_combination_runs_through_all_subsets():
     for n, m in ((0, 3), (1, 4), (2, 5), (3, 3), (4, 6)):
         chosen = np.arange(n + 1)
         found = [tuple(chosen[:n].tolist())]
-        while (changed := refining.next_combination(chosen, n, m)) >= 0:
+        while (changed := resolution.next_combination(chosen, n, m)) >= 0:
             assert tuple(chosen[:changed].tolist()) == found[-1][:changed]
             found.append(tuple(chosen[:n].tolist()))
         assert found == list(itertools.combinations(range(m), n))
@@ -207,14 +208,14 @@ def test_split_autonomous(rng):
         descendants = {v for c in parts if parts.out_degree(c) == 0 for v in parts.nodes[c]["members"]}
         rest = graph.to_undirected().subgraph(set(inside) - descendants)
         ancestors = sorted(sorted(c) for c in nx.connected_components(rest))
-        group, k = orienting.split(endo, adj)
+        group, k = orientation.split(endo, adj)
         assert {v for v in range(d) if group[v] == 0} == descendants
         assert [[v for v in range(d) if group[v] == i] for i in range(1, k + 1)] == ancestors
         assert {v for v in range(d) if group[v] == -1} == set(range(d)) - set(inside)
 
 
 def literal_extension(endo, adj, nodes, bounds):
-    """What `orienting.extension` says, node by node: costs are counted anew each time."""
+    """What `orientation.extension` says, node by node: costs are counted anew each time."""
     k, adj, repaired = len(endo), adj.copy(), False
     for u, v in np.ndindex(k, k):
         if adj[u, v] and bounds[nodes[u], nodes[v]] == 0 and (endo[u] or endo[v]):
@@ -260,7 +261,7 @@ def test_extension_is_what_it_says(rng):
             order = rng.permutation(k + 3)
             must = np.triu(rng.random(bounds.shape) < 0.1, 1)[np.ix_(order, order)]
             bounds[must], bounds[must.T] = 2, 0
-        dag, repaired = orienting.extension(endo, adj, nodes, bounds)
+        dag, repaired = orientation.extension(endo, adj, nodes, bounds)
         expected, was_repaired = literal_extension(endo, adj, nodes, bounds)
         assert np.array_equal(dag, expected)
         assert repaired == was_repaired
@@ -274,7 +275,7 @@ def test_extension_is_dor_and_tarsi_where_a_dag_extends_the_graph(rng):
         d = int(rng.integers(1, 8))
         adj = random_pdag(rng, d)
         pdag = PDAG(tuple(map(str, range(d))), adj.astype(np.int8))
-        dag, repaired = orienting.extension(np.ones(d, np.uint8), adj, np.arange(d), FREE)
+        dag, repaired = orientation.extension(np.ones(d, np.uint8), adj, np.arange(d), FREE)
         result = PDAG(pdag.names, dag.astype(np.int8))
         assert result.is_dag()
         assert np.array_equal(result.skeleton(), pdag.skeleton())
@@ -302,8 +303,8 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
             head[int(a), int(c)] = head[int(b), int(c)] = 1
         adj = dag | dag.T
         sep, pool, nodes = np.zeros((d, d), np.int32), np.zeros(1, np.int32), np.arange(d)
-        near = grouping.neighbours(adj)
-        orienting.meek(np.ones(d, np.uint8), adj, *near, head, sep, pool, nodes, FREE, False)
+        near = groups.neighbours(adj)
+        orientation.meek(np.ones(d, np.uint8), adj, *near, head, sep, pool, nodes, FREE, False)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
 
 

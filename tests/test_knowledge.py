@@ -15,20 +15,22 @@ from hypothesis import strategies as st
 
 from all_dags import acyclic, all_dags, bdeu_scores, class_of, equivalent
 from brai import BRAI, MMHC, PDAG, RAI, Bootstrap, Dataset, HillClimbing, Knowledge, Oracle, OrderSearch
-from brai.adjacency import topological_order
 from brai.cli import cli
 from brai.cli.options import read_states
-from brai.estimators import ConvergenceWarning
-from brai.families import FamilyTable
-from brai.graphs import families_of
-from brai.kernels.orienting import extension
-from brai.knowledge import Bounds, KnowledgeError
-from brai.mcmc import sample_dags
-from brai.obeying import obeying_dags, posterior_of_classes, restricted
-from brai.posterior import Posterior
-from brai.scores import FamilyScores
-from brai.search import hill_climb, search_by_order
-from brai.small import Exact
+from brai.graphs.adjacency import topological_order
+from brai.graphs.knowledge import Bounds, KnowledgeError
+from brai.graphs.mpdag import obeying_dags, restricted
+from brai.graphs.pdag import families_of
+from brai.kernels.orientation import extension
+from brai.learners.brai import ConvergenceWarning
+from brai.learners.exact import Exact
+from brai.posterior.mcmc import sample_dags
+from brai.posterior.weighted import Posterior
+from brai.posterior.with_knowledge import posterior_of_classes
+from brai.search.family_table import FamilyTable
+from brai.search.hill_climbing import hill_climb
+from brai.search.orders import search_by_order
+from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 ABCD = ("a", "b", "c", "d")

@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brai._jit import njit
-from brai.kernels import lanes
-from brai.kernels.lanes import LANES
+from brai.kernels import simd
+from brai.kernels.simd import LANES
+from brai.runtime.jit import njit
 
 
 @njit
 def kernel(a, b, out, block, bits, first, r, held, place, weight, values, counts):
     """All of them, from compiled code, as they are used."""
-    n, m = lanes.in_common(a, b), lanes.intersect(a, b, out)
-    lanes.count_lanes(block, bits, first, r, held, counts)
-    total, states = lanes.weigh_lanes(block, bits, first, r, held, place, weight, values)
+    n, m = simd.in_common(a, b), simd.intersect(a, b, out)
+    simd.count_lanes(block, bits, first, r, held, counts)
+    total, states = simd.weigh_lanes(block, bits, first, r, held, place, weight, values)
     return n, m, total, states
 
 
 @njit
 def filled(block, strings, sources, bits, others):
-    lanes.fill_block(block, strings, sources, bits, others)
+    simd.fill_block(block, strings, sources, bits, others)
 
 
 def one_by_one(words):

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from brai import BRAI, Dataset, _read, memory
+from brai import BRAI, Dataset
 from brai.cli import main
-from brai.counting import workspace
-from brai.families import FamilyTable
-from brai.scores import FamilyScores
+from brai.data import text_files
+from brai.kinds.discrete.samples import workspace
+from brai.runtime import memory
+from brai.search.family_table import FamilyTable
+from brai.search.scores import FamilyScores
 
 GB = 10**9
 V1, V2 = "4:cpu,memory:/a/b\n0::/\n", "0::/a/b\n"
@@ -98,8 +100,8 @@ def test_a_table_that_does_not_fit_is_refused(kind: str, tmp_path: Path, monkeyp
 def test_columns_of_ever_new_values_are_refused_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,a\n" + "".join(f"{i / 7},{i % 2}\n" for i in range(20_000)))
-    monkeypatch.setattr(_read, "MANY", 2000)
-    monkeypatch.setattr(_read, "CELLS", 1000)
+    monkeypatch.setattr(text_files, "MANY", 2000)
+    monkeypatch.setattr(text_files, "CELLS", 1000)
     only(monkeypatch, 1_500_000)
     with pytest.raises(MemoryError, match=r"with 4500 different values of 'x' in 4500 rows, .*drop such columns"):
         Dataset.from_file(path)

@@ -16,10 +16,10 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 from brai import Dataset, load_network
-from brai.comparators.mmhc import neighbourhoods
-from brai.counting import bootstrap_sample, full_sample, log_cells, workspace
-from brai.kernels.counts import STRATA
-from brai.kernels.maxmin import Candidates, Level, log_chi2_sf, max_min, mmpc_bar, parents_and_children
+from brai.kernels.mmpc import Candidates, Level, log_chi2_sf, max_min, mmpc_bar, parents_and_children
+from brai.kinds.discrete.contingency import STRATA
+from brai.kinds.discrete.samples import bootstrap_sample, full_sample, log_cells, workspace
+from brai.search.mmpc import neighbourhoods
 from conftest import random_data
 from naive_mmpc import Mmpc
 
@@ -223,7 +223,7 @@ def test_weights_are_rows_and_memory_is_handed_back(rng):
 SCRIPT = """
 import json, sys
 from brai import Dataset
-from brai.comparators.mmhc import neighbourhoods
+from brai.search.mmpc import neighbourhoods
 rows, arities = json.load(sys.stdin)
 found = neighbourhoods(Dataset.from_codes(rows, arities=arities), min_rows_per_cell=1.0)
 print(json.dumps([found.adjacency.tolist(), found.n_ci_tests.tolist()]))

@@ -25,10 +25,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import brai
-from brai import PDAG, DataError, Dataset, _bif, memory
+from brai import PDAG, DataError, Dataset
 from brai import network as network_module
-from brai._bif import normalised, parse_bif
-from brai.network import SHIPPED, BifError, Network, load_network
+from brai.kinds.discrete import bif
+from brai.kinds.discrete.bif import normalised, parse_bif
+from brai.kinds.discrete.network import SHIPPED, BifError, Network, load_network
+from brai.runtime import memory
 from conftest import random_dag
 
 # Every form the format knows: quoted names, comments, properties, rows in any order, default, table.
@@ -257,9 +259,9 @@ def test_memory_is_looked_at_before_a_default_fills_a_table(monkeypatch: pytest.
 def test_defaults_of_a_whole_file_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     text = family(3, "( x x x ) 1 0; default 0.5 0.5;")  # 14 cells by default
     text += "\nvariable w { type discrete [2] { x y }; }\nprobability ( w v1 ) { default 0 1; }"  # and 4
-    monkeypatch.setattr(_bif, "MAX_DEFAULT", 18)
+    monkeypatch.setattr(bif, "MAX_DEFAULT", 18)
     assert len(parse_bif(text).names) == 5
-    monkeypatch.setattr(_bif, "MAX_DEFAULT", 17)
+    monkeypatch.setattr(bif, "MAX_DEFAULT", 17)
     with pytest.raises(BifError, match=r"line 10: the table of 'w' has 4 cells, and 'default' may stand for"):
         parse_bif(text)
 
@@ -278,12 +280,12 @@ def bomb(size: int) -> bytes:
 def test_a_compressed_file_is_not_expanded_blindly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.bif.gz"
     path.write_bytes(bomb(1 << 26))
-    monkeypatch.setattr(_bif, "_PIECE", 1 << 16)
+    monkeypatch.setattr(bif, "_PIECE", 1 << 16)
     with monkeypatch.context() as little:
         little.setattr(memory, "available", lambda: 10**8)
         with at_most(2e7), pytest.raises(MemoryError, match=r"x\.bif\.gz, 4 MB of text or more, .*: check that"):
             Network.read_bif(path)
-    monkeypatch.setattr(_bif, "HARMLESS", 1 << 20)
+    monkeypatch.setattr(bif, "HARMLESS", 1 << 20)
     with (
         at_most(6e7),
         pytest.raises(BifError, match=r"x\.bif\.gz: expands to more than 7 MB, .*: check .*gunzip"),
@@ -328,7 +330,7 @@ AS_PUBLISHED = re.compile(r'"[^"]*"|(?<!:)//[^\n]*|/\*.*?\*/', re.DOTALL)
 @example("/**/ /*")
 def test_comments_are_those_of_the_plain_pattern(text: str) -> None:
     plain = AS_PUBLISHED.sub(lambda m: m[0] if m[0][0] == '"' else " " + "\n" * m[0].count("\n"), text)
-    assert _bif._Tokens(text, "x").text == plain
+    assert bif._Tokens(text, "x").text == plain
 
 
 def test_words_of_any_length_are_cut_in_messages() -> None:
@@ -507,7 +509,7 @@ def test_text_beyond_memory_is_not_written(monkeypatch: pytest.MonkeyPatch) -> N
     net = Network(("a", "b"), (("x", "y"),) * 2, ((), (0,)), (half, half.repeat(2, axis=0)))
     monkeypatch.setattr(memory, "available", lambda: 100)
     assert net.to_bif()  # so little is not looked at
-    monkeypatch.setattr(_bif, "SMALL", 1)
+    monkeypatch.setattr(bif, "SMALL", 1)
     with pytest.raises(MemoryError, match=r"the network as BIF text needs .*: take parents away or merge states"):
         net.to_bif()
 
@@ -997,7 +999,7 @@ def test_a_table_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
         Network.fit(small, Y)
     monkeypatch.undo()
     monkeypatch.setattr(memory, "available", lambda: 100)
-    monkeypatch.setattr(_bif, "SMALL", 23)
+    monkeypatch.setattr(bif, "SMALL", 23)
     with pytest.raises(MemoryError, match=r"'c' given its parents \['a', 'b'\] has 24 cells and needs .*: take"):
         Network.fit(small, Y)
 

@@ -23,11 +23,11 @@ import naive
 from all_dags import all_dags, bdeu_scores, blankets, class_of, family_list, paths, rows_of, weights
 from brai import BRAI, Network, __version__, exact, load_network
 from brai.cli import cli
-from brai.data import Dataset
-from brai.graphs import PDAG
-from brai.independence import CITest
-from brai.paper import commands, figure3, figure4, record, sources, table1
-from brai.paper.cells import Cell
+from brai.data.dataset import Dataset
+from brai.graphs.pdag import PDAG
+from brai.research.paper import commands, figure3, figure4, record, sources, table1
+from brai.research.paper.cells import Cell
+from brai.tree.independence import CITest
 from test_paper_sources import write
 
 TIMES = ("cpu_s", "seconds", "averaged_cpu_s")
@@ -86,7 +86,7 @@ def documents(table, curves, areas):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_run_is_written_down(name, documents, folders):
     content, folder = documents[name], folders[name]
-    schema = json.loads((files("brai.paper") / "schemas" / f"{name}.json").read_text())
+    schema = json.loads((files("brai.research.paper") / "schemas" / f"{name}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
     jsonschema.Draft202012Validator(schema).validate(content)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from brai.paper.cells import Cell, Journal, run
+from brai.research.paper.cells import Cell, Journal, run
 
 HEADER = {"experiment": "test", "seed": 3}
 CHILD = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brai import Network, load_network
-from brai.paper import sources
+from brai.research.paper import sources
 
 VERSIONS, TRAIN, TEST = 3, 40, 60
 

@@ -14,18 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brai import BRAI, Bootstrap, HillClimbing, growing, load_network
-from brai._flat import tree_to
-from brai.data import Dataset
-from brai.estimators import ConvergenceWarning
-from brai.growing import grow_with
-from brai.independence import CITest, Oracle
-from brai.knowledge import Knowledge
-from brai.parallel import Benches, Workers, as_they_come
-from brai.rai import Learner
-from brai.recursive import BudgetWarning
-from brai.scores import FamilyScores
-from brai.tree import grow
+from brai import BRAI, Bootstrap, HillClimbing, load_network
+from brai.data.dataset import Dataset
+from brai.files.arrays import tree_to
+from brai.graphs.knowledge import Knowledge
+from brai.learners.brai import ConvergenceWarning
+from brai.learners.rai import BudgetWarning
+from brai.runtime.workers import Benches, Workers, as_they_come
+from brai.search.scores import FamilyScores
+from brai.tree import parallel_growth
+from brai.tree.ggt import grow
+from brai.tree.independence import CITest, Oracle
+from brai.tree.parallel_growth import grow_with
+from brai.tree.rai import Learner
 from conftest import random_data
 
 ASIA = load_network("asia").sample(400, random_state=0)
@@ -89,21 +90,21 @@ def test_limits_of_the_cases_bind(alone):
 @pytest.mark.parametrize(("large", "enough"), [(1, 1000), (1, 4), (10**9, 1)])
 @pytest.mark.parametrize("case", CASES)
 def test_threads_change_nothing(case, large, enough, alone, monkeypatch):
-    monkeypatch.setattr(growing, "LARGE", large)
-    monkeypatch.setattr(growing, "ENOUGH", enough)
+    monkeypatch.setattr(parallel_growth, "LARGE", large)
+    monkeypatch.setattr(parallel_growth, "ENOUGH", enough)
     same(learnt(case, n_jobs=3 if enough == 4 else 2)[1], alone[case])
 
 
 @pytest.mark.parametrize("case", ["plain", "knowledge", "max_tests", "oracle", "uint16"])
 def test_processes_change_nothing(case, alone, monkeypatch):
-    monkeypatch.setattr(growing, "LARGE", 1 if case != "knowledge" else 10**9)
-    monkeypatch.setattr(growing, "ENOUGH", 4)
+    monkeypatch.setattr(parallel_growth, "LARGE", 1 if case != "knowledge" else 10**9)
+    monkeypatch.setattr(parallel_growth, "ENOUGH", 4)
     with joblib.parallel_config(backend="loky"):
         same(learnt(case, n_jobs=2)[1], alone[case])
 
 
 def test_the_order_of_columns_changes_nothing(alone, monkeypatch):
-    monkeypatch.setattr(growing, "LARGE", 1)
+    monkeypatch.setattr(parallel_growth, "LARGE", 1)
     turned = ASIA.select(list(ASIA.names)[::-1])
     model, found = learnt(data=turned, n_jobs=2)
     assert model.dag_.names == turned.names
@@ -115,13 +116,13 @@ def test_parts_are_made_where_a_node_is_large(monkeypatch):
     """Or tests of parts would test nothing."""
     made = []
     for name in ("some_tests", "some_heads", "one_node", "subtree"):
-        monkeypatch.setattr(growing, name, watched(getattr(growing, name), made))
-    monkeypatch.setattr(growing, "LARGE", 1)
-    monkeypatch.setattr(growing, "ENOUGH", 4)
+        monkeypatch.setattr(parallel_growth, name, watched(getattr(parallel_growth, name), made))
+    monkeypatch.setattr(parallel_growth, "LARGE", 1)
+    monkeypatch.setattr(parallel_growth, "ENOUGH", 4)
     learnt(n_jobs=2, polish=False)
     assert {"some_tests", "some_heads", "one_node"} <= set(made)
     made.clear()
-    monkeypatch.setattr(growing, "LARGE", 10**9)
+    monkeypatch.setattr(parallel_growth, "LARGE", 10**9)
     learnt(n_jobs=2, polish=False)
     assert set(made) == {"one_node", "subtree"}
 
@@ -158,8 +159,8 @@ def test_the_tree_of_workers_is_that_of_the_recursion(problem, enough, large):
 
     scores = FamilyScores(data, "bdeu", 1.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing, "LARGE", large)
-        patch.setattr(growing, "ENOUGH", enough)
+        patch.setattr(parallel_growth, "LARGE", large)
+        patch.setattr(parallel_growth, "ENOUGH", enough)
         one, many = learner(), learner()
         wanted, found = grow(one, scores, s, seed), grow_with(Workers(2), many, scores, s, seed)
     same(tree_to(found), tree_to(wanted))

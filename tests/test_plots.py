@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from brai import BRAI, RAI, Bootstrap, HillClimbing, Posterior, load_network, plots
-from brai.consensus import DECIDED
-from brai.graphs import PDAG
+from brai.graphs.pdag import PDAG
+from brai.posterior.consensus import DECIDED
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install 'brai[plots]'")
 matplotlib.use("Agg")

@@ -18,12 +18,12 @@ from brai import (
     exact,
     load_network,
 )
-from brai.families import FamilyTable
-from brai.graphs import families_of
-from brai.mcmc import sample_dags
-from brai.polish import adjacency_of, distinct_draws, order_of, polish
-from brai.sampling import best_route
-from brai.scores import FamilyScores
+from brai.graphs.pdag import families_of
+from brai.posterior.mcmc import sample_dags
+from brai.search.family_table import FamilyTable
+from brai.search.from_tree import adjacency_of, distinct_draws, order_of, polish
+from brai.search.scores import FamilyScores
+from brai.tree.draws import best_route
 from conftest import random_data
 
 SEED = np.random.SeedSequence(5)

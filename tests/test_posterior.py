@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from all_dags import all_dags, bdeu_scores, blankets, class_of, equivalent, members, paths, weights
 from brai import BRAI, RAI
-from brai.equivalence import EquivalenceClass, TooManyPartsError
-from brai.graphs import PDAG
-from brai.obeying import posterior_of_dags
-from brai.posterior import Posterior
+from brai.graphs.equivalence import EquivalenceClass, TooManyPartsError
+from brai.graphs.pdag import PDAG
+from brai.posterior.weighted import Posterior
+from brai.posterior.with_knowledge import posterior_of_dags
 from conftest import random_dag, random_data
 
 CLOSE = {"rtol": 0, "atol": 1e-9}

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import brai.predictive
 from all_dags import all_dags, bdeu_scores, class_of, equivalent, family_list, weights
 from brai import BRAI, RAI, DataError, Dataset
-from brai.graphs import PDAG, families_of
-from brai.posterior import Posterior
-from brai.predictive import averaged_log_predictive, joint_log_predictive, log_predictive
+from brai.graphs.pdag import PDAG, families_of
+from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
+from brai.posterior.weighted import Posterior
 from conftest import random_dag, random_data
 
 
@@ -165,7 +164,7 @@ def test_blocks_change_nothing(monkeypatch, cells):
         yield np.array(joint_log_predictive(posterior, train, test, 1.0))
 
     whole = list(answers())
-    monkeypatch.setattr(brai.predictive, "_MOST_CELLS", cells)
+    monkeypatch.setattr(prediction, "_MOST_CELLS", cells)
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-12)
 

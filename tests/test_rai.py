@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from brai import BRAI, RAI, BudgetWarning, CITest, Dataset, Oracle, load_network
-from brai.graphs import PDAG
-from brai.rai import Group, Learner, rai
-from brai.tree import BootstrapNode, Leaf
+from brai.graphs.pdag import PDAG
+from brai.tree.ggt import BootstrapNode, Leaf
+from brai.tree.rai import Group, Learner, rai
 from conftest import random_dag, random_data
 
 

@@ -19,14 +19,14 @@ from sklearn.base import clone
 from sklearn.isotonic import isotonic_regression
 
 from brai import BRAI, DPMCMC, RAI, Bootstrap, Dataset, Exact, HillClimbing, Posterior, io, load_network
-from brai.consensus import DECIDED
-from brai.differences import differences
-from brai.graphs import PDAG
-from brai.mcmc import Draws
-from brai.obeying import posterior_of_dags
-from brai.report import build, layout, page, page_data, write
-from brai.report.layout import isotonic, layered
-from brai.report.trust import trust
+from brai.graphs.differences import differences
+from brai.graphs.pdag import PDAG
+from brai.posterior.consensus import DECIDED
+from brai.posterior.mcmc import Draws
+from brai.posterior.with_knowledge import posterior_of_dags
+from brai.show.report import build, layout, page, page_data, write
+from brai.show.report.layout import isotonic, layered
+from brai.show.report.trust import trust
 from conftest import random_dag
 
 NASTY = (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from brai import BRAI
-from brai.sampling import _ranked, best_route, count_distinct, k_best, outcomes, sample_routes
-from brai.tree import GGT, BootstrapNode, Leaf
+from brai.tree.draws import _ranked, best_route, count_distinct, k_best, outcomes, sample_routes
+from brai.tree.ggt import GGT, BootstrapNode, Leaf
 from conftest import random_data
 
 

@@ -15,15 +15,18 @@ import numpy as np
 import pytest
 
 from all_dags import all_dags, bdeu_scores, family_list
-from brai import BRAI, MMHC, RAI, Bootstrap, Dataset, HillClimbing, OrderSearch, rai, search
-from brai.adjacency import topological_order
-from brai.comparators.mmhc import neighbourhoods
-from brai.families import FamilyTable
-from brai.graphs import PDAG
-from brai.kernels import orienting
-from brai.kernels.ordering import best_place, new_order, settle
-from brai.scores import FamilyScores
-from brai.search import climb_order, hill_climb, search_by_order
+from brai import BRAI, MMHC, RAI, Bootstrap, Dataset, HillClimbing, OrderSearch
+from brai.graphs.adjacency import topological_order
+from brai.graphs.pdag import PDAG
+from brai.kernels import orientation
+from brai.kernels.orders import best_place, new_order, settle
+from brai.search import hill_climbing, orders
+from brai.search.family_table import FamilyTable
+from brai.search.hill_climbing import hill_climb
+from brai.search.mmpc import neighbourhoods
+from brai.search.orders import climb_order, search_by_order
+from brai.search.scores import FamilyScores
+from brai.tree import rai
 from conftest import random_dag, random_data
 
 TIE = 1e-9
@@ -373,10 +376,11 @@ def test_short_whiles_change_nothing(monkeypatch):
     data = dense_noise(12, 60)
     found = {}
     for size in (1, 10**9):
-        monkeypatch.setattr(search, "MOVED", size)
-        monkeypatch.setattr(search, "KICKED", size)
+        monkeypatch.setattr(orders, "MOVED", size)
+        monkeypatch.setattr(hill_climbing, "MOVED", size)
+        monkeypatch.setattr(orders, "KICKED", size)
         monkeypatch.setattr(rai, "WHILE", size)
-        monkeypatch.setattr(orienting, "WHILE", size)
+        monkeypatch.setattr(orientation, "WHILE", size)
         model = BRAI(random_state=0, n_chains=2, n_draws=5, max_order=2).fit(data)
         climbed = HillClimbing(restarts=3).fit(data)
         found[size] = [model.dag_, model.log_score_, model.tree_.n_ci_tests.tolist(), climbed.dag_]

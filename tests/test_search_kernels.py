@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brai import search
-from brai.counting import bdeu_cells, full_sample, log_cells, workspace
-from brai.families import FamilyTable
-from brai.kernels import climbing, ordering
-from brai.scores import FamilyScores
+from brai.kernels import hill_climbing, orders
+from brai.kinds.discrete.samples import bdeu_cells, full_sample, log_cells, workspace
+from brai.search import orders as order_search
+from brai.search.family_table import FamilyTable
+from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 
@@ -22,10 +22,10 @@ def test_toggles_are_differences_of_family_scores(rng, bdeu):
     work = workspace(data, 12)
     for slots in (2**12, 2):  # with room for all families, and for two
         keys = rng.integers(1, 2**64, (6, 6), np.uint64)
-        memo = climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))
+        memo = hill_climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))
         arguments = full_sample(data), cells, work, adj, allowed, 3, memo
-        delta, scored = climbing.toggles(*arguments)
-        again, fewer = climbing.toggles(*arguments)
+        delta, scored = hill_climbing.toggles(*arguments)
+        again, fewer = hill_climbing.toggles(*arguments)
         assert np.array_equal(delta, again)
         assert fewer == 0 or slots == 2
         check(delta, scored, scores, adj, allowed)
@@ -53,25 +53,27 @@ def test_reachability(rng):
     for d in (1, 5, 70):
         adj = random_dag(rng, d, min(1.0, 3 / d)).astype(np.uint8)
         reach = np.zeros((d, (d + 63) // 64), np.uint64)
-        climbing.reachable(adj, reach)
+        hill_climbing.reachable(adj, reach)
         paths = adj.astype(bool)
         for k in range(d):
             paths |= paths[:, k, None] & paths[None, k, :]
-        found = [[climbing.is_below(reach, i, j) for j in range(d)] for i in range(d)]
+        found = [[hill_climbing.is_below(reach, i, j) for j in range(d)] for i in range(d)]
         assert np.array_equal(found, paths)
         for i, j in np.argwhere(adj):
             without = adj.astype(bool)
             without[i, j] = False
             for k in range(d):
                 without |= without[:, k, None] & without[None, k, :]
-            assert climbing.may_reverse(adj, reach, i, j) == (not without[i, j])
+            assert hill_climbing.may_reverse(adj, reach, i, j) == (not without[i, j])
 
 
 def test_random_numbers_are_spread_and_repeat():
     state = np.array([5], np.uint64)
-    drawn = [int(climbing.below(state, 6)) for _ in range(6000)]
+    drawn = [int(hill_climbing.below(state, 6)) for _ in range(6000)]
     assert np.abs(np.bincount(drawn, minlength=6) - 1000).max() < 130
-    assert drawn[:5] == [int(climbing.below(again, 6)) for again in [np.array([5], np.uint64)] for _ in range(5)]
+    assert drawn[:5] == [
+        int(hill_climbing.below(again, 6)) for again in [np.array([5], np.uint64)] for _ in range(5)
+    ]
 
 
 def test_perturbed_graphs_stay_dags(rng):
@@ -79,10 +81,10 @@ def test_perturbed_graphs_stay_dags(rng):
     state = np.array([9], np.uint64)
     edges = 0
     for _ in range(30):
-        climbing.perturb(adj, allowed, 2, 5, state)
+        hill_climbing.perturb(adj, allowed, 2, 5, state)
         reach = np.zeros((6, 1), np.uint64)
-        climbing.reachable(adj, reach)
-        assert not any(climbing.is_below(reach, i, i) for i in range(6))
+        hill_climbing.reachable(adj, reach)
+        assert not any(hill_climbing.is_below(reach, i, i) for i in range(6))
         assert not (adj & ~allowed).any()
         assert adj.sum(axis=0).max() <= 2
         edges += adj.sum()
@@ -93,12 +95,12 @@ def test_search_over_orders(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 5, 40, 3, density=0.7)), max_parents=3)
     sets = table.arrays()
     state = np.array([3], np.uint64)
-    now = ordering.new_order(5)
-    ordering.shuffle(now.order, state)
-    assert search.climb_order(sets, now, state)
-    start = ordering.settle(sets, now)
-    assert search.kicked(sets, now, 20, state)
-    best = ordering.settle(sets, now)
+    now = orders.new_order(5)
+    orders.shuffle(now.order, state)
+    assert order_search.climb_order(sets, now, state)
+    start = orders.settle(sets, now)
+    assert order_search.kicked(sets, now, 20, state)
+    best = orders.settle(sets, now)
     assert best >= start
     assert (np.argsort(now.order) == now.place).all()
     families = table.families(sets, now.chosen)
@@ -109,20 +111,20 @@ def test_search_over_orders(rng):
 def test_moves_and_kicks_leave_an_order_settled(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 7, 60, 3, density=0.8)), max_parents=3)
     sets, state, changed = table.arrays(), np.array([5], np.uint64), 0
-    now, fresh = ordering.new_order(7), ordering.new_order(7)
-    ordering.shuffle(now.order, state)
-    ordering.settle(sets, now)
+    now, fresh = orders.new_order(7), orders.new_order(7)
+    orders.shuffle(now.order, state)
+    orders.settle(sets, now)
     for turn in range(60):
         before = now.chosen.copy()
         now.waits[:], now.ends[:] = False, 0
         if turn % 2:
-            ordering.kick(sets, now, state)
+            orders.kick(sets, now, state)
         else:
             v, to = rng.integers(0, 7, 2)
-            ordering.move(sets, now, v, to)
+            orders.move(sets, now, v, to)
             assert now.place[v] == to
         fresh.order[:] = now.order
-        ordering.settle(sets, fresh)
+        orders.settle(sets, fresh)
         assert (fresh.chosen == now.chosen).all()
         assert (fresh.place == now.place).all()
         assert set(np.flatnonzero(now.waits)) >= set(np.flatnonzero(before != now.chosen))

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brai.counting import FEW_STATES, bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
-from brai.data import Dataset
-from brai.independence import CITest
-from brai.kernels import counts, slicing
-from brai.kernels.counts import CELLS, FULL, STRATA, Joint, Rule
-from brai.rai import Learner, rai
+from brai.data.dataset import Dataset
+from brai.kinds.discrete import bit_tests, contingency
+from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Joint, Rule
+from brai.kinds.discrete.samples import FEW_STATES, bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
+from brai.tree.independence import CITest
+from brai.tree.rai import Learner, rai
 
 
 def mixed_data(rng, rows, arities, strength=0.7):
@@ -34,20 +34,20 @@ def on_rows(data, sample, cells, kind, x, y, z):
     labels, n, size = work.labels, 1, 1.0
     for j, v in enumerate(z):
         arity = int(sample.arities[v])
-        n = counts.extend(labels[j], n, sample.codes[v], arity, labels[j + 1], work.scratch)
+        n = contingency.extend(labels[j], n, sample.codes[v], arity, labels[j + 1], work.scratch)
         size *= arity
-    joint = counts.join(sample, cells, work, y, labels[len(z)], n, size, labels[len(z) + 1])
-    return counts.statistic(sample, cells, work, x, y, Joint(*joint), kind)
+    joint = contingency.join(sample, cells, work, y, labels[len(z)], n, size, labels[len(z) + 1])
+    return contingency.statistic(sample, cells, work, x, y, Joint(*joint), kind)
 
 
 def on_slices(data, sample, cells, rule, x, y, z, collider):
     """Statistic, df and decision, and that slices were taken."""
     work = workspace(data, len(z) + 2)
-    slicing.begin(sample, work)
-    found = slicing.test(sample, cells, rule, work, x, y, np.array([*z, -1]), len(z), collider)
+    bit_tests.begin(sample, work)
+    found = bit_tests.test(sample, cells, rule, work, x, y, np.array([*z, -1]), len(z), collider)
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()  # handed back as it was
-    return found, work.ready[slicing.ROWS_OF] == -1
+    return found, work.ready[bit_tests.ROWS_OF] == -1
 
 
 @pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
@@ -64,7 +64,7 @@ def test_slices_count_as_rows_do(rng, rows, bdeu, kind):
                 z = [v for v in rng.permutation(6).tolist() if v not in (x, y)][:order]
                 (value, df, decision), taken = on_slices(data, sample, cells, rule, x, y, z, -1)
                 assert (value, df) == on_rows(data, sample, cells, kind, x, y, z)
-                assert decision == slicing.OPEN
+                assert decision == bit_tests.OPEN
                 sliced += taken
         assert sliced > 40  # of 120
 
@@ -93,8 +93,8 @@ def test_an_early_decision_is_the_decision(ci, seed, bootstrap, collider):
     for order in range(4):
         x, y, *z = rng.permutation(6)[: order + 2].tolist()
         (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, z, collider)
-        exact = counts.excess(cells, rule, collider, *on_rows(data, sample, cells, rule.df, x, y, z)) <= 0
-        assert slicing.independent(value, df, decision, cells, rule, collider) == exact
+        exact = contingency.excess(cells, rule, collider, *on_rows(data, sample, cells, rule.df, x, y, z)) <= 0
+        assert bit_tests.independent(value, df, decision, cells, rule, collider) == exact
 
 
 @pytest.mark.parametrize("ci", RULES[:4], ids=lambda own: f"{own.name}-{own.df}-{own.undecided}")
@@ -110,8 +110,8 @@ def test_no_decision_is_made_in_the_middle_of_a_configuration(rng, ci):
                 for given_z in ([], [z]):
                     (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, given_z, 0)
                     on = on_rows(data, sample, cells, rule.df, x, y, given_z)
-                    exact = counts.excess(cells, rule, 0, *on) <= 0
-                    assert slicing.independent(value, df, decision, cells, rule, 0) == exact
+                    exact = contingency.excess(cells, rule, 0, *on) <= 0
+                    assert bit_tests.independent(value, df, decision, cells, rule, 0) == exact
 
 
 def test_decisions_do_come_early(rng):
@@ -123,7 +123,7 @@ def test_decisions_do_come_early(rng):
         sample = full_sample(data)
         for x, y, z in itertools.permutations(range(8), 3):
             early.add(on_slices(data, sample, cells, rule, x, y, [z], 0)[0][2])
-    assert early == {slicing.DEPENDENT, slicing.OPEN, slicing.INDEPENDENT}
+    assert early == {bit_tests.DEPENDENT, bit_tests.OPEN, bit_tests.INDEPENDENT}
 
 
 @pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
@@ -161,14 +161,14 @@ def test_a_test_after_one_that_stopped_early_has_all_its_blocks(rng):
     sample, work = full_sample(data), workspace(data, 6)
     stopped = whole = 0
     for y, *z in itertools.permutations(range(6), 4):
-        slicing.begin(sample, work)
+        bit_tests.begin(sample, work)
         given = np.array([*z, -1])
         for x in (v for v in range(6) if v not in (y, *z)):
-            _, _, decision = slicing.test(sample, cells, rule, work, x, y, given, 3, 0)
-            stopped += decision != slicing.OPEN and work.slices.kept[slicing.FILLED] < work.slices.kept[0]
-            value, df, decision = slicing.test(sample, cells, rule, work, x, y, given, 3, -1)
+            _, _, decision = bit_tests.test(sample, cells, rule, work, x, y, given, 3, 0)
+            stopped += decision != bit_tests.OPEN and work.slices.kept[bit_tests.FILLED] < work.slices.kept[0]
+            value, df, decision = bit_tests.test(sample, cells, rule, work, x, y, given, 3, -1)
             assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
-            whole += decision == slicing.OPEN
+            whole += decision == bit_tests.OPEN
     assert stopped > 20
     assert whole == 2 * 360
 
@@ -186,14 +186,14 @@ def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):
     data = mixed_data(rng, 200, [3, 2, 4, 3, FEW_STATES + 1])
     sample, cells = full_sample(data), log_cells(200)
     rule, work = Rule(np.zeros((2, 8)), STRATA, np.zeros((0, 0), np.uint8)), workspace(data, 5)
-    slicing.begin(sample, work)
+    bit_tests.begin(sample, work)
     sets = np.array([0, 0, 0])
     for _ in range(200):
         x, y, *z = rng.permutation(5)[:4].tolist()
         keep = next((j for j in range(2) if sets[j] != z[j]), 2)
         sets[:2] = z
-        slicing.turn(work, keep)
-        value, df, _ = slicing.test(sample, cells, rule, work, x, y, sets, 2, -1)
+        bit_tests.turn(work, keep)
+        value, df, _ = bit_tests.test(sample, cells, rule, work, x, y, sets, 2, -1)
         assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
 
 

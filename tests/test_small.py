@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from brai import DPMCMC, Bootstrap, Exact, Posterior, exact, load_network
-from brai.exact import TooLargeError
-from brai.graphs import families_of
-from brai.scores import FamilyScores
+from brai.graphs.pdag import families_of
+from brai.posterior.exact import TooLargeError
+from brai.search.scores import FamilyScores
 
 
 @pytest.fixture(scope="module")

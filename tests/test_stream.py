@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import plain_reader
-from brai import DataError, Dataset, _parquet, _read, _stream, memory
+from brai import DataError, Dataset
+from brai.data import parquet as parquet_files
+from brai.data import stream, text_files
+from brai.runtime import memory
 
 CELLS = st.sampled_from(
     ["", " ", "a", "b ", "NA", "nan", "1", "2.0", "07", "-3", "2.5", "é", '"q"', '"x\ny"', '"', "😀"]
@@ -113,14 +116,14 @@ def test_streamed_is_the_same_as_at_once(
         path = Path(folder) / name
         path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
         expected = answer((path, delimiter), missing=missing)
-        patch.setattr(_stream, "PIECE", piece)
-        patch.setattr(_read, "CELLS", 3 * rows)
+        patch.setattr(stream, "PIECE", piece)
+        patch.setattr(text_files, "CELLS", 3 * rows)
         found = answer(path, delimiter=delimiter, missing=missing)
     assert found == expected
 
 
 def test_more_states_than_a_byte_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_read, "CELLS", 200)
+    monkeypatch.setattr(text_files, "CELLS", 200)
     cells = [f"s{i % 300}" for i in range(1000)]
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells)))
     data = Dataset.from_file(tmp_path / "t.csv")
@@ -134,14 +137,14 @@ def test_columns_left_out_are_not_kept(tmp_path: Path, monkeypatch: pytest.Monke
     parquet.write_table(
         pa.table({"id": pa.array([1] * 4, "timestamp[s]"), "a": [0, 1] * 2}), tmp_path / "t.parquet"
     )
-    made: list[_read.Cells] = []
-    real = _read.Cells
+    made: list[text_files.Cells] = []
+    real = text_files.Cells
 
-    def kept(is_kept: bool = True) -> _read.Cells:
+    def kept(is_kept: bool = True) -> text_files.Cells:
         made.append(real(is_kept))
         return made[-1]
 
-    monkeypatch.setattr(_read, "Cells", kept)
+    monkeypatch.setattr(text_files, "Cells", kept)
     for name in ("t.csv", "nested.parquet", "t.parquet"):
         assert Dataset.from_file(tmp_path / name, drop="id").states == ((0, 1),)
     assert [len(own.index) for own in made] == [0, 2]
@@ -279,7 +282,7 @@ def test_a_row_that_goes_on_over_many_lines_is_refused(
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_text(start + '"x\n",' * 100_000)
-    monkeypatch.setattr(_stream, "LONGEST", 10_000, raising=False)
+    monkeypatch.setattr(stream, "LONGEST", 10_000, raising=False)
     with pytest.raises(DataError, match=r"the row in line \d+ of 't.csv' is longer than .* mend its quotes"):
         Dataset.from_file(path, delimiter=delimiter)
     path.write_text("a,b\n" + '"x\n",y\n' * 5000)
@@ -310,7 +313,7 @@ def test_too_many_columns_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_long_cells_are_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = zipped(tmp_path / "t.csv.gz", b"a,b\n" + (b"x" * 100_000 + b",1\n") * 200)
-    monkeypatch.setattr(_read, "TEXT", 1_000_000, raising=False)
+    monkeypatch.setattr(text_files, "TEXT", 1_000_000, raising=False)
     assert Dataset.from_file(path).n_rows == 200
     assert peak(lambda: Dataset.from_file(path)) < 8_000_000
 
@@ -318,8 +321,8 @@ def test_long_cells_are_few_at_a_time(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_long_different_cells_are_refused_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,a\n" + "".join(f"{i}{'x' * 10_000},{i % 2}\n" for i in range(600)))
-    monkeypatch.setattr(_read, "MANY", 2000)
-    monkeypatch.setattr(_read, "CELLS", 100)
+    monkeypatch.setattr(text_files, "MANY", 2000)
+    monkeypatch.setattr(text_files, "CELLS", 100)
     only(monkeypatch, 5_000_000)
     with pytest.raises(MemoryError, match=r"'t.csv', with \d+ different values of 'x' in \d+ rows, .*drop such"):
         Dataset.from_file(path)
@@ -329,7 +332,7 @@ def test_long_different_cells_are_refused_in_time(tmp_path: Path, monkeypatch: p
 def test_a_wide_file_takes_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.csv"
     path.write_text(",".join(f"v{i}" for i in range(20)) + "\n" + (",".join("01" * 10) + "\n") * 5000)
-    monkeypatch.setattr(_read, "CELLS", 20)  # a row at a time, as of a file of very many columns
+    monkeypatch.setattr(text_files, "CELLS", 20)  # a row at a time, as of a file of very many columns
     assert peak(lambda: Dataset.from_file(path)) < 3_000_000, "an array for each cell would be 15 MB"
 
 
@@ -368,7 +371,7 @@ def test_parquet_columns_of_larger_values_than_fit_are_refused(
 def test_parquet_columns_of_ever_new_values_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.parquet"
     parquet.write_table(pa.table({"a": [f"v{i % 5000}" for i in range(6000)]}), path)
-    monkeypatch.setattr(_parquet, "LOOK", 1_000_000, raising=False)
+    monkeypatch.setattr(parquet_files, "LOOK", 1_000_000, raising=False)
     only(monkeypatch, 2_000_000)
     with pytest.raises(
         MemoryError, match=r"reading 5000 different values of column 'a' of 't.parquet' needs about"

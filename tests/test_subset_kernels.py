@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from all_dags import acyclic, all_dags
-from brai.kernels import layers, subsets, walking
+from brai.kernels import dag_sums, edge_chain, subsets
 
 
 def members(mask):
@@ -75,8 +75,8 @@ def test_best_parents_and_sinks():
 
 def test_sums_over_parents_that_meet_the_last_layer():
     scores = random_scores(2, 4)[0]
-    three, sums = layers.base_three(4), np.full(27, -np.inf)
-    layers.meeting_sums(scores, three, sums)
+    three, sums = dag_sums.base_three(4), np.full(27, -np.inf)
+    dag_sums.meeting_sums(scores, three, sums)
     for used in range(8):
         for last in range(1, 8):
             if last & used == last:
@@ -90,16 +90,16 @@ def test_edges_over_all_dags(d):
     total = dag_scores(scores)
     w = np.exp(total - total.max())
     expected = np.tensordot(w / w.sum(), all_dags(d), 1)
-    np.testing.assert_allclose(layers.dag_edges(scores), expected, rtol=0, atol=1e-9)
-    found, loss = layers.dag_edges_by_sinks(scores)
+    np.testing.assert_allclose(dag_sums.dag_edges(scores), expected, rtol=0, atol=1e-9)
+    found, loss = dag_sums.dag_edges_by_sinks(scores)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert loss < 1e-9
 
 
 def test_what_rounding_takes_is_reported():
     scores = np.random.default_rng(6).normal(0, 1, (6, 32))
-    found, loss = layers.dag_edges_by_sinks(scores)
-    rough, more = layers.dag_edges_by_sinks(scores + 1e11)  # the same, but for what is left of the digits
+    found, loss = dag_sums.dag_edges_by_sinks(scores)
+    rough, more = dag_sums.dag_edges_by_sinks(scores + 1e11)  # the same, but for what is left of the digits
     assert loss < 1e-12
     assert more > np.abs(rough - found).max() / 10 > 1e-7
 
@@ -127,25 +127,25 @@ def test_cycles_and_ancestors():
     is_acyclic = acyclic(graphs)
     assert 10 < is_acyclic.sum() < 50
     for graph, expected in zip(graphs, is_acyclic, strict=True):
-        assert walking.is_acyclic(parents_of(graph)) == expected
+        assert edge_chain.is_acyclic(parents_of(graph)) == expected
         reach = np.linalg.matrix_power(graph + np.eye(5), 5) @ graph > 0
         for a, v in itertools.product(range(5), range(5)):
-            assert walking.is_ancestor(parents_of(graph), a, v) == reach[a, v]
+            assert edge_chain.is_ancestor(parents_of(graph), a, v) == reach[a, v]
 
 
 def test_chances_of_a_graph_are_those_of_drawing_it():
     chances = np.array([[0.0, 0.5, 0.2], [0.25, 0.0, 0.1], [0.3, 0.6, 0.0]])
     parents = np.zeros(3, np.int64)
-    walking.draw_pairs(chances, np.array([0.6, 0.1, 0.75]), parents)  # 1 → 0, 0 → 2, 1 and 2 not joined
+    edge_chain.draw_pairs(chances, np.array([0.6, 0.1, 0.75]), parents)  # 1 → 0, 0 → 2, 1 and 2 not joined
     assert parents.tolist() == [0b010, 0, 0b001]
-    assert walking.log_chance(chances, parents) == pytest.approx(np.log(0.25 * 0.2 * 0.3))
+    assert edge_chain.log_chance(chances, parents) == pytest.approx(np.log(0.25 * 0.2 * 0.3))
     every = 0.0
     for kinds in itertools.product(range(3), repeat=3):
         own = np.zeros(3, np.int64)
         for kind, (i, j) in zip(kinds, itertools.combinations(range(3), 2), strict=True):
             own[j] |= (kind == 1) << i
             own[i] |= (kind == 2) << j
-        every += np.exp(walking.log_chance(chances, own))
+        every += np.exp(edge_chain.log_chance(chances, own))
     assert every == pytest.approx(1)
 
 
@@ -159,16 +159,16 @@ def test_a_local_move_and_its_opposite():
         (1, 0, [2, 0, 2]),  # turned round
         (1, 2, [2, 0, 0]),  # deleted
     ):
-        walking.local_move(scores, parents, i, j, -1e-9, tally)
+        edge_chain.local_move(scores, parents, i, j, -1e-9, tally)
         assert parents.tolist() == expected
     assert tally.tolist() == [[3, 2], [1, 1], [1, 1], [0, 0]]
     scores[1, 1] = -5.0  # 0 → 1 is bad now
-    walking.local_move(scores, parents, 0, 1, -4.9, tally)
+    edge_chain.local_move(scores, parents, 0, 1, -4.9, tally)
     assert parents.tolist() == [2, 0, 0]
-    walking.local_move(scores, parents, 0, 1, -5.1, tally)
+    edge_chain.local_move(scores, parents, 0, 1, -5.1, tally)
     assert parents.tolist() == [0, 1, 0]
     scores[0, 1] = -3.0  # 1 → 0 is bad too, but less
-    walking.local_move(scores, parents, 1, 0, -1e-9, tally)
+    edge_chain.local_move(scores, parents, 1, 0, -1e-9, tally)
     assert parents.tolist() == [2, 0, 0]  # both families are weighed
 
 

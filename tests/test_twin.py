@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import naive
-from brai.data import Dataset
-from brai.independence import CITest
-from brai.rai import Learner, rai
-from brai.sampling import best_route, k_best, outcomes, sample_routes
-from brai.scores import FamilyScores
-from brai.tree import GGT, BootstrapNode, Leaf, grow
+from brai.data.dataset import Dataset
+from brai.search.scores import FamilyScores
+from brai.tree.draws import best_route, k_best, outcomes, sample_routes
+from brai.tree.ggt import GGT, BootstrapNode, Leaf, grow
+from brai.tree.independence import CITest
+from brai.tree.rai import Learner, rai
 
 TOLERANCE = 1e-9  # nats
 MOST_ROUTES = 5000  # trees with more are not enumerated

@@ -15,68 +15,67 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from brai.data import DataError as DataError
-    from brai.data import Dataset as Dataset
-    from brai.estimators import BRAI as BRAI
-    from brai.estimators import ConvergenceWarning as ConvergenceWarning
-    from brai.graphs import PDAG as PDAG
-    from brai.independence import CITest as CITest
-    from brai.independence import Oracle as Oracle
-    from brai.io import load as load
-    from brai.io import save as save
-    from brai.knowledge import Knowledge as Knowledge
-    from brai.learners import MMHC as MMHC
-    from brai.learners import Bootstrap as Bootstrap
-    from brai.learners import HillClimbing as HillClimbing
-    from brai.learners import OrderSearch as OrderSearch
-    from brai.network import Network as Network
-    from brai.network import load_network as load_network
-    from brai.posterior import Posterior as Posterior
-    from brai.recursive import RAI as RAI
-    from brai.recursive import BudgetWarning as BudgetWarning
-    from brai.small import DPMCMC as DPMCMC
-    from brai.small import Exact as Exact
+    from brai.data.dataset import DataError as DataError
+    from brai.data.dataset import Dataset as Dataset
+    from brai.files.models import load as load
+    from brai.files.models import save as save
+    from brai.graphs.knowledge import Knowledge as Knowledge
+    from brai.graphs.pdag import PDAG as PDAG
+    from brai.kinds.discrete.network import Network as Network
+    from brai.kinds.discrete.network import load_network as load_network
+    from brai.learners.bootstrap import Bootstrap as Bootstrap
+    from brai.learners.brai import BRAI as BRAI
+    from brai.learners.brai import ConvergenceWarning as ConvergenceWarning
+    from brai.learners.exact import DPMCMC as DPMCMC
+    from brai.learners.exact import Exact as Exact
+    from brai.learners.mmhc import MMHC as MMHC
+    from brai.learners.rai import RAI as RAI
+    from brai.learners.rai import BudgetWarning as BudgetWarning
+    from brai.learners.score_search import HillClimbing as HillClimbing
+    from brai.learners.score_search import OrderSearch as OrderSearch
+    from brai.posterior.weighted import Posterior as Posterior
+    from brai.tree.independence import CITest as CITest
+    from brai.tree.independence import Oracle as Oracle
 
 _HOME = {
-    "BRAI": "estimators",
-    "Bootstrap": "learners",
-    "BudgetWarning": "recursive",
-    "CITest": "independence",
-    "ConvergenceWarning": "estimators",
-    "DPMCMC": "small",
-    "DataError": "data",
-    "Dataset": "data",
-    "Exact": "small",
-    "HillClimbing": "learners",
-    "Knowledge": "knowledge",
-    "MMHC": "learners",
-    "Network": "network",
-    "Oracle": "independence",
-    "OrderSearch": "learners",
-    "PDAG": "graphs",
-    "Posterior": "posterior",
-    "RAI": "recursive",
-    "load": "io",
-    "load_network": "network",
-    "save": "io",
+    "BRAI": "learners.brai",
+    "Bootstrap": "learners.bootstrap",
+    "BudgetWarning": "learners.rai",
+    "CITest": "tree.independence",
+    "ConvergenceWarning": "learners.brai",
+    "DPMCMC": "learners.exact",
+    "DataError": "data.dataset",
+    "Dataset": "data.dataset",
+    "Exact": "learners.exact",
+    "HillClimbing": "learners.score_search",
+    "Knowledge": "graphs.knowledge",
+    "MMHC": "learners.mmhc",
+    "Network": "kinds.discrete.network",
+    "Oracle": "tree.independence",
+    "OrderSearch": "learners.score_search",
+    "PDAG": "graphs.pdag",
+    "Posterior": "posterior.weighted",
+    "RAI": "learners.rai",
+    "load": "files.models",
+    "load_network": "kinds.discrete.network",
+    "save": "files.models",
 }
 
-_MODULES = (
-    "causal",
-    "consensus",
-    "equivalence",
-    "exact",
-    "exchange",
-    "families",
-    "io",
-    "network",
-    "plots",
-    "posterior",
-    "predictive",
-    "report",
-    "scores",
-    "search",
-)
+_MODULES = {  # public modules, by the name that users know
+    "causal": "posterior.effects",
+    "consensus": "posterior.consensus",
+    "equivalence": "graphs.equivalence",
+    "exact": "posterior.exact",
+    "exchange": "files.exchange",
+    "families": "search.family_table",
+    "io": "files.models",
+    "memory": "runtime.memory",
+    "network": "kinds.discrete.network",
+    "plots": "show.plots",
+    "predictive": "posterior.prediction",
+    "report": "show.report",
+    "scores": "search.scores",
+}
 
 __all__ = [*_HOME, "__version__"]
 
@@ -84,7 +83,7 @@ __all__ = [*_HOME, "__version__"]
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used (PEP 562): importing brai compiles and imports nothing."""
     if name in _MODULES:
-        return import_module(f"brai.{name}")
+        return import_module(f"brai.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'brai' has no attribute {name!r}")
     value = getattr(import_module(f"brai.{_HOME[name]}"), name)
@@ -93,4 +92,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

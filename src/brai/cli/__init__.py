@@ -7,26 +7,43 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib.metadata import entry_points
 
 import click
 
 from brai import __version__
-from brai._interrupt import interruptible
-from brai._text import plain_lines
 from brai.cli.answers import compare, query, report, sample
-from brai.cli.bench import bench
 from brai.cli.learn import demo, learn
 from brai.cli.options import warn
-from brai.paper.commands import paper
+from brai.runtime.interrupts import interruptible
+from brai.runtime.text import plain_lines
+
+GROUP = "brai.commands"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The commands of this package, and those that installed packages offer as entry points of GROUP.
+
+    `brai.research` is such a package: it builds on this one, and nothing here knows of it.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return sorted({*super().list_commands(ctx), *entry_points(group=GROUP).names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name; one from elsewhere is imported now."""
+        own = super().get_command(ctx, cmd_name)
+        return own or next((one.load() for one in entry_points(group=GROUP, name=cmd_name)), None)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="brai")
 def cli() -> None:
     """Learn the structure of a Bayesian network from data, and how sure it is."""
 
 
-for _command in (learn, report, sample, query, compare, paper, bench, demo):
+for _command in (learn, report, sample, query, compare, demo):
     cli.add_command(_command)
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brai._text import plain
+from brai.runtime.text import plain
 
 if TYPE_CHECKING:
-    from brai.base import StructureLearner
-    from brai.differences import Line
-    from brai.graphs import PDAG
+    from brai.graphs.differences import Line
+    from brai.graphs.pdag import PDAG
+    from brai.learners.base import StructureLearner
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path, exists=True))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
@@ -23,8 +23,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 
 def _model(place: Path) -> StructureLearner:
     """The model in a folder that ``learn -o`` filled, or in a .brai file."""
-    from brai.base import StructureLearner
-    from brai.io import load
+    from brai.files.models import load
+    from brai.learners.base import StructureLearner
 
     path = place / "model.brai" if place.is_dir() else place
     if not path.is_file():
@@ -44,7 +44,7 @@ def _model(place: Path) -> StructureLearner:
 @click.option("--title", default=None)
 def report(folder: Path, output: Path | None, k: int, title: str | None) -> None:
     """Write the report of a model anew: one HTML file, to be opened in a browser."""
-    from brai.report import write
+    from brai.show.report import write
 
     beside = folder if folder.is_dir() else folder.parent
     made = _made(folder)
@@ -82,7 +82,7 @@ def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | N
 
     With knowledge the posterior is over DAGs, and so are its draws.
     """
-    from brai.estimators import BRAI
+    from brai.learners.brai import BRAI
 
     if temperature is not None and (rows or source != "tree"):
         raise click.UsageError("--temperature is of draws of the tree: add --from tree, or leave it out")
@@ -173,8 +173,8 @@ def compare(first: Path, second: Path, as_json: bool) -> None:
 
 def _graph(place: Path) -> PDAG:
     """The CPDAG at a place."""
-    from brai.exchange import from_json
-    from brai.network import Network
+    from brai.files.exchange import from_json
+    from brai.kinds.discrete.network import Network
 
     if place.is_file() and place.suffix == ".json":
         return from_json(place.read_text(encoding="utf-8"))
@@ -185,7 +185,7 @@ def _graph(place: Path) -> PDAG:
 
 def _compared(a: PDAG, b: PDAG) -> dict[str, Any]:
     """What two graphs over the same variables do not share, as plain values."""
-    from brai.differences import differences
+    from brai.graphs.differences import differences
 
     def edge(line: Line | None) -> dict[str, Any] | None:
         return line and {"from": a.names[line.tail], "to": a.names[line.head], "directed": line.directed}

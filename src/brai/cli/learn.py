@@ -143,8 +143,8 @@ def learn(
     finished parts are in FOLDER/unfinished: after Ctrl-C or a crash, the same command goes on from there.
     """
     from brai.cli.work import learn as work
-    from brai.data import Dataset
-    from brai.knowledge import Knowledge
+    from brai.data.dataset import Dataset
+    from brai.graphs.knowledge import Knowledge
 
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
     labels = read_states(states)
@@ -162,8 +162,8 @@ def learn(
 def demo(rows: int, **options: Any) -> None:
     """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
     from brai.cli.work import learn as work
-    from brai.network import load_network
-    from brai.summary import edge_lines
+    from brai.kinds.discrete.network import load_network
+    from brai.show.summary import edge_lines
 
     network = load_network("asia")
     if not options["as_json"]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from brai._text import plain_lines
+from brai.runtime.text import plain_lines
 
 _WORDS = {  # of cures in Python: on the command line
     'Dataset.of(X, missing="drop")': "--missing drop",
@@ -45,8 +45,8 @@ def read_states(path: Path | None) -> dict[str, list[Any]] | None:
     """Labels of columns from a TOML file: ``column = ["low", "high"]``, one column a line."""
     if path is None:
         return None
-    from brai._columns import shown
-    from brai.knowledge import read_toml
+    from brai.data.columns import shown
+    from brai.graphs.knowledge import read_toml
 
     try:
         content = read_toml(path)
@@ -77,7 +77,7 @@ def warn(message: object) -> None:
 @contextmanager
 def in_options() -> Iterator[None]:
     """Say what is refused and warned of inside with options where Python has arguments."""
-    from brai.data import DataError
+    from brai.data.dataset import DataError
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

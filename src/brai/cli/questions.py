@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from brai._checks import near
-from brai.base import StructureLearner
+from brai.learners.base import StructureLearner
+from brai.runtime.checks import near
 
 _SHOWN = 0.01  # members of a blanket that are less probable are left out
 

@@ -16,16 +16,18 @@ from typing import Any
 import click
 import numpy as np
 
-from brai import __version__, exchange, report
-from brai._files import plain_file, write_text
-from brai._lock import claimed
-from brai.checkpoint import Checkpoint, OtherRunError
+from brai import __version__
 from brai.cli.options import warn, writable
-from brai.estimators import BRAI
-from brai.io import save
-from brai.posterior import Posterior
-from brai.progress import status
-from brai.summary import as_text, summary
+from brai.files import exchange
+from brai.files.models import save
+from brai.learners.brai import BRAI
+from brai.posterior.weighted import Posterior
+from brai.runtime.atomic_files import plain_file, write_text
+from brai.runtime.checkpoint import Checkpoint, OtherRunError
+from brai.runtime.lock import claimed
+from brai.runtime.progress import status
+from brai.show import report
+from brai.show.summary import as_text, summary
 
 UNFINISHED = "unfinished"
 FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")

@@ -6,7 +6,7 @@ is not allowed. Log scores may be shifted by a constant for each v. Sums are sum
 nothing is subtracted, so nothing cancels.
 
 The algorithms are those of Silander & Myllymäki 2006 (best network), Chen & Tian 2014 (k best classes), Koivisto &
-Sood 2004 and Koivisto 2006 (edges, prior on orders); see `brai.exact`.
+Sood 2004 and Koivisto 2006 (edges, prior on orders); see `brai.posterior.exact`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from brai._jit import njit
+from brai.runtime.jit import njit
 
 Array: TypeAlias = NDArray[Any]
 

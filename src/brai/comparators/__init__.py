@@ -1,1 +1,0 @@
-"""The methods that B-RAI is measured against, on the same data, tests and scores."""

@@ -1,0 +1,1 @@
+"""Tables to the one form that algorithms see."""

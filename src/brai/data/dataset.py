@@ -1,0 +1,385 @@
+"""Discrete data: the one form in which every algorithm of this package sees its data.
+
+Conventions
+-----------
+- `Dataset.codes[v, r]` is the code of variable v in row r (variable-major); `states[v][code]` is its label.
+- A column declares its states by its type (pandas Categorical, polars Enum, arrow dictionary) or by the
+  argument `states=`, which wins. Declared states keep their order, and those never seen are kept. A polars
+  Categorical declares nothing: its categories belong to a pool shared with other columns.
+- The states of any other column are its values, sorted: numbers by size, text as Python sorts str,
+  False before True. Whole floats count as integers. Labels are plain Python objects; a declared label that is
+  neither text nor a number (an interval of `pandas.cut`, say) becomes its str().
+- Nothing is guessed or repaired: missing values, continuous columns and identifiers are a `DataError` that
+  names column, value and cure. Row numbers in messages count data rows from 1. Columns that are nearly an
+  identifier (more than 20 values, and more than half as many as rows) are a warning.
+- Missing values are dealt with if `missing=` asks for it: "drop" leaves out rows that have any and warns how many,
+  "label" makes missing the last state of columns that have some, with the label "missing". If a cell holds that
+  text, it is a `DataError`, unless `states=` lists it: then both are one state.
+- How the cells of a text file are typed is said in `brai.data.text_files`.
+
+>>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
+>>> data
+Dataset(3 rows, 2 variables, 2–3 states)
+>>> data.states
+(('no', 'yes'), (0, 1, 2))
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.columns import (
+    Columns,
+    DataError,
+    Factor,
+    check_names,
+    columns_of,
+    count,
+    default_names,
+    factor,
+    matrix,
+    shown,
+    smallest_type,
+)
+from brai.data.missing import CURE, Way, settled
+from brai.data.states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
+from brai.runtime.checks import near
+
+__all__ = ["DataError", "Dataset"]
+
+States = Mapping[str, Sequence[Any]]
+
+
+class Variables(Protocol):
+    """Anything with named variables and their states: a Dataset, a Network."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+
+    @property
+    def states(self) -> tuple[tuple[Any, ...], ...]:
+        """Labels of each variable in code order."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """An immutable table of discrete variables; build it with `of`, `from_file` or `from_codes`."""
+
+    codes: NDArray[Any]  # (variables, rows), C-contiguous, uint8 or uint16 (the smaller that fits), read-only
+    names: tuple[str, ...]
+    states: tuple[tuple[Any, ...], ...]  # labels in code order
+
+    def __post_init__(self) -> None:
+        names = check_names(self.names)
+        given = np.asarray(self.codes)
+        if given.ndim != 2 or not len(names) == len(self.states) == len(given):
+            raise DataError("codes, names and states differ in length: give one of each per variable")
+        if given.dtype.kind not in "iu":
+            raise DataError(f"codes are of type {given.dtype}, not integers: use Dataset.of for other values")
+        if given.shape[1] == 0:
+            raise DataError("the data has no rows: give at least one")
+        states = tuple(check_labels(name, own) for name, own in zip(names, self.states, strict=True))
+        _check_range(given, names, states)
+        codes = np.ascontiguousarray(given, dtype=smallest_type(max(map(len, states))))
+        if np.may_share_memory(codes, given) and (codes.flags.writeable or codes.base is not None):
+            codes = codes.copy()  # somebody else can write to it
+        codes.setflags(write=False)
+        for field, value in (("codes", codes), ("names", names), ("states", states)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        *,
+        states: States | None = None,
+        names: Iterable[str] | None = None,
+        missing: Way = "error",
+    ) -> Dataset:
+        """Take in X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
+
+        `states` declares the labels of the columns it names, in code order; `names` renames the columns (an
+        array or a list of rows starts with x0, x1, …). Rows with `missing` values can be left out ("drop"), or
+        missing can be a state of its own ("label"). A lazy frame is collected. X itself is never changed.
+
+        >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
+        ((0, 1, 'missing'),)
+        """
+        if isinstance(X, Dataset) and states is None and names is None:
+            return X
+        return cls._of_columns(_columns_of_any(X), states, names, missing)
+
+    @classmethod
+    def conforming(cls, X: Any, like: Variables) -> Dataset:
+        """Return X over exactly the variables of `like` (a Dataset, a Network), in their order, with their states.
+
+        Columns are matched by name, in any order; those of an array or a list of rows by position. A value
+        that is no state stands for the one that is spelled alike: 0 for "0", "0" for 0, True for "True"; a missing
+        value for "missing", where that is a state.
+
+        >>> train = Dataset.of({"rain": ["no", "yes", "no"], "wet": ["0", "1", "1"]})
+        >>> Dataset.conforming({"wet": [1, 0], "rain": ["no", "no"]}, train).codes
+        array([[0, 0],
+               [1, 0]], dtype=uint8)
+        """
+        if isinstance(X, Dataset) and (X.names, X.states) == (like.names, like.states):
+            return X
+        own, columns = _columns_of_any(X)
+        if isinstance(X, list | tuple | np.ndarray):
+            if len(columns) != len(like.names):
+                raise DataError(
+                    f"the data has {count(len(columns), 'column')} without names for the {len(like.names)} "
+                    f"variables {shown(list(like.names))}: give one each in this order, or name the columns"
+                )
+        else:
+            columns = _matched(check_names(own), columns, like.names)
+        declared = dict(zip(like.names, like.states, strict=True))
+        found = [
+            respelled(factor(name, column), declared[name])
+            for name, column in zip(like.names, columns, strict=True)
+        ]
+        cure = "fit on Dataset.of(X, states={column: labels}) with all labels, or drop those rows"
+        gone = "drop the rows or impute"
+        return cls._of_columns((list(like.names), found), declared, cures=(cure, gone))
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        states: States | None = None,
+        delimiter: str | None = None,
+        drop: Iterable[str] = (),
+        missing: Way = "error",
+    ) -> Dataset:
+        """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai.data.text_files`.
+
+        Columns in `drop` are left out, whatever they hold; `states` and `missing` are those of `of`.
+        """
+        out = {drop} if isinstance(drop, str) else set(drop)
+        names, columns = _file_columns(path, delimiter, out)
+        _check_known(out, names)
+        kept = [i for i, name in enumerate(names) if name not in out]
+        return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, missing=missing)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Any,
+        *,
+        arities: Sequence[int] | NDArray[Any] | None = None,
+        names: Iterable[str] | None = None,
+        states: States | Sequence[Sequence[Any]] | None = None,
+    ) -> Dataset:
+        """Take in rows × columns of integer codes that already are 0..arity-1.
+
+        The labels of a column come from `states` (by name, or one sequence per column), else they are
+        0..arity-1; its arity comes from `arities`, else it is the largest code + 1.
+        """
+        try:
+            table = np.asanyarray(codes)
+        except ValueError:
+            raise DataError("the rows of codes differ in length: give rows × columns") from None
+        table = matrix(table)
+        if table.dtype.kind not in "iu":
+            raise DataError(f"codes are of type {table.dtype}, not integers: use Dataset.of for other values")
+        names = check_names(default_names(table.shape[1]) if names is None else names)
+        sizes = _sizes(table) if arities is None else arities
+        each = names if states is None or isinstance(states, Mapping) else states
+        for what, things in (("names", names), ("arities", sizes), ("lists of states", each)):
+            if not hasattr(things, "__len__"):
+                raise DataError(f"the {what} are {shown(things)}: give one per column")
+            if len(things) != table.shape[1]:
+                raise DataError(f"{len(things)} {what} for {table.shape[1]} columns: give one per column")
+        if states is not None and not isinstance(states, Mapping):
+            states = dict(zip(names, states, strict=True))
+        declared = _declared(names, states)
+        labels = []
+        for name, size in zip(names, sizes, strict=True):
+            if not isinstance(size, int | np.integer) or size < 1:
+                raise DataError(f"column {shown(name)} has arity {shown(size)}: give a whole number from 1 on")
+            check_arity(name, int(size))
+            labels.append(check_labels(name, declared.get(name, range(size))))
+            if arities is not None and size != len(labels[-1]):
+                raise DataError(
+                    f"column {shown(name)} has arity {size} but {len(labels[-1])} states: make them agree"
+                )
+        return cls(table.T, names, tuple(labels))
+
+    @classmethod
+    def _of_columns(
+        cls,
+        table: Columns,
+        states: States | None,
+        names: Iterable[str] | None = None,
+        missing: Way = "error",
+        cures: tuple[str, str] = (UNDECLARED, CURE),
+    ) -> Dataset:
+        """`cures` are of a value that is none of the states, and of a missing one."""
+        own, columns = table
+        names = check_names(own if names is None else names)
+        if len(names) != len(columns):
+            raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
+        declared = _declared(names, states)
+        factors: list[Factor] = []
+        for name, column in zip(names, columns, strict=True):
+            factors.append(spelled(factor(name, column), declared.get(name)))
+            if (n := factors[-1].inverse.size) != factors[0].inverse.size:
+                raise DataError(
+                    f"column {shown(name)} has {count(n, 'row')} where column "
+                    f"{shown(names[0])} has {factors[0].inverse.size}: give columns of equal length"
+                )
+        undeclared = [i for i, column in enumerate(factors) if column.declared is None]
+        factors = settled(names, factors, missing, cures[1], declared)
+        found = [encode(name, column, cures[0]) for name, column in zip(names, factors, strict=True)]
+        warn_of_identifiers([names[i] for i in undeclared], [factors[i] for i in undeclared])
+        labels, lookups = zip(*found, strict=True)
+        codes = np.empty((len(names), factors[0].inverse.size), smallest_type(max(map(len, labels))))
+        for own, lookup, column in zip(codes, lookups, factors, strict=True):
+            own[:] = lookup[column.inverse]
+        codes.setflags(write=False)  # so that no copy is made
+        return cls(codes, names, labels)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables, d."""
+        return len(self.names)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, N."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def arities(self) -> NDArray[np.int64]:
+        """Number of states of each variable, seen or not."""
+        arities = np.array([len(labels) for labels in self.states], dtype=np.int64)
+        arities.setflags(write=False)
+        return arities
+
+    def canonical_order(self) -> NDArray[np.int64]:
+        """Return the permutation that sorts the variables by name, so that column order changes no result."""
+        return np.array(sorted(range(self.n_variables), key=self.names.__getitem__), dtype=np.int64)
+
+    def bootstrap_weights(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return how often each row is drawn when N rows are drawn with replacement."""
+        return np.bincount(self.bootstrap_rows(seed), minlength=self.n_rows).astype(np.int64, copy=False)
+
+    def bootstrap_rows(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+        """Return N rows drawn with replacement."""
+        return np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)
+
+    def select(self, columns: Iterable[str]) -> Dataset:
+        """Return the data set of these columns (names), in this order."""
+        wanted = (columns,) if isinstance(columns, str) else tuple(columns)
+        _check_known(wanted, self.names)
+        place = {name: i for i, name in enumerate(self.names)}
+        at = [place[name] for name in wanted]
+        codes, states = self.codes[at], tuple(self.states[i] for i in at)
+        codes.setflags(write=False)  # so that no copy is made
+        if len(set(at)) == len(at) > 0 and codes.dtype == smallest_type(max(map(len, states))):
+            return _as_it_was(codes, wanted, states)  # all of it was looked at before
+        return Dataset(codes, wanted, states)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the labels of each column, for instance for pandas.DataFrame(data.to_dict())."""
+        columns = zip(self.names, self.codes, self.states, strict=True)
+        return {name: [states[code] for code in codes.tolist()] for name, codes, states in columns}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Not by the constructor: it would copy codes that a worker has mapped, and look at all of them."""
+        return _as_it_was, (self.codes, self.names, self.states)
+
+    def __repr__(self) -> str:
+        low, high = int(self.arities.min()), int(self.arities.max())
+        states = count(low, "state") if low == high else f"{low}–{high} states"
+        return f"Dataset({count(self.n_rows, 'row')}, {count(self.n_variables, 'variable')}, {states})"
+
+
+def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[Any, ...], ...]) -> Dataset:
+    """Data that were looked at before, such as a copy in another process; numpy forgets that it is read-only."""
+    data, codes = object.__new__(Dataset), np.asarray(codes)
+    codes.setflags(write=False)
+    for field, value in (("codes", codes), ("names", names), ("states", states)):
+        object.__setattr__(data, field, value)
+    return data
+
+
+def _columns_of_any(X: Any) -> Columns:
+    if isinstance(X, Dataset):
+        return _own_columns(X)
+    return _file_columns(X, None) if isinstance(X, str | os.PathLike) else columns_of(X)
+
+
+def _sizes(codes: NDArray[Any]) -> list[int]:
+    return [int(largest) + 1 for largest in codes.max(axis=0, initial=0)]
+
+
+def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
+    """Return the columns in the order of the names wanted, which must be all there are."""
+    at = {name: i for i, name in enumerate(names)}
+    if missing := [name for name in wanted if name not in at]:
+        raise DataError(
+            f"the data lacks {shown(missing)}, its columns are {shown(list(names))}: "
+            "give a column of that name for each variable"
+        )
+    if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
+        raise DataError(
+            f"the data has the extra columns {shown(extra)}, the variables are "
+            f"{shown(list(wanted))}: drop all others"
+        )
+    return [columns[at[name]] for name in wanted]
+
+
+def _own_columns(data: Dataset) -> Columns:
+    columns = [
+        Factor(states, codes, declared=states) for codes, states in zip(data.codes, data.states, strict=True)
+    ]
+    return list(data.names), columns
+
+
+def _file_columns(path: str | os.PathLike[str], delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
+    from brai.data.text_files import read_columns
+
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise DataError(f"the path is {shown(path)}: give the path of a file")
+    return read_columns(Path(path), delimiter, without)
+
+
+def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[Any, ...]]:
+    if states is None:
+        return {}
+    if not isinstance(states, Mapping):
+        raise DataError(f"states= is of type {type(states).__name__}: give a dict of column name → labels")
+    named = {str(name): labels for name, labels in states.items()}
+    _check_known(named, names)
+    for name, labels in named.items():
+        check_labels(name, labels)
+    return {name: tuple(labels) for name, labels in named.items()}
+
+
+def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
+    known = frozenset(names)
+    for name in wanted:
+        if not isinstance(name, str) or name not in known:
+            hint = near(str(name), names)
+            raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")
+
+
+def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Sequence[Any]]) -> None:
+    lows, highs = codes.min(axis=1).tolist(), codes.max(axis=1).tolist()
+    for name, labels, low, high in zip(names, states, lows, highs, strict=True):
+        if low < 0 or high >= len(labels):
+            raise DataError(
+                f"column {shown(name)} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
+                "count codes from 0, and let arities= or states= cover them all"
+            )

@@ -1,0 +1,306 @@
+"""Data files: CSV, TSV, text and Parquet, each plain or compressed as .gz.
+
+How the cells of a text file (UTF-8, first line = names) are typed; white space around a cell is dropped:
+
+- An empty cell is missing. A line of nothing but white space is skipped, but where there is one column only, it
+  is a cell; only empty lines at the end of the file, without even a space, are none.
+- A column is one of numbers if all its cells are, leaving out empty cells and NA, N/A, NaN and null (in any
+  case), which are then missing. Its states are integers; if one of its numbers is not whole, the column is
+  continuous, which is an error. But if all are whole and one is written as codes are (07, +3, more than 18
+  digits) or is too large for a float (1e400), the column is text.
+- Numbers are exact: 123456789012345678.0 and 123456789012345679.0 are two states, though they are one as floats.
+- Any other column is text, and NA in it is a label like any other. So is inf: infinity is no number here.
+- Where `states=` declares a column, a cell stands for the label that is spelled so, before these rules apply.
+
+Files are read in a stream: a text file some rows at a time, which become codes at once, a Parquet file column by
+column (`brai.data.parquet`). What is kept of a cell is a byte or two, and of each column its different cells. A
+row is kept as a whole while it is read: one of more than 32 MB is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence, Set
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brai.data import stream
+from brai.data.columns import Columns, DataError, Factor, count, shown, smallest_type, told
+from brai.data.parquet import parquet_columns
+from brai.data.states import Written
+from brai.data.stream import Source
+from brai.runtime import memory
+
+CELLS = 1 << 16  # of a text file that are turned into codes at a time
+TEXT = 1 << 24  # characters from which on fewer cells are
+MANY = 1 << 20  # different cells from which on memory is looked at
+SHORT = 100  # characters of a cell; a longer one counts as several
+COLUMN = 2000  # bytes that a column takes before it has any row
+WIDE = 1 << 14  # columns from which on memory is looked at
+OTHERS = ",;\t|:#~^"  # that may be the delimiter of a file which seems to have one column
+DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t| "}
+READABLE = ".csv, .tsv, .txt or .parquet, plain or .gz"
+NOT_AVAILABLE = frozenset({"na", "n/a", "nan", "null"})
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+DIGITS = re.compile(r"[+-]?[0-9]+")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+
+def read_columns(path: Path, delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
+    """Return the names and columns of a data file; those named in ``without`` are left empty."""
+    if os.path.isdir(path):
+        raise DataError(f"{shown(str(path))} is a directory: give the path of a file")
+    kind = Path(path.name.lower().removesuffix(".gz")).suffix
+    if kind not in (*DELIMITERS, ".parquet"):
+        raise DataError(f"cannot tell the format of {shown(path.name)} from its name: name it {READABLE}")
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"'):
+        raise DataError(f"the delimiter is {shown(delimiter)}: give one character such as ';'")
+    if kind == ".parquet":
+        return parquet_columns(Source(path))
+    return _text_columns(Source(path), delimiter, DELIMITERS[kind], without)
+
+
+def _text_columns(source: Source, delimiter: str | None, candidates: str, without: Set[str]) -> Columns:
+    n_lines = source.check_text()
+    chosen = delimiter or _sniffed(source, candidates)
+    with source.lines() as lines:
+        reader = Reader(source, lines, chosen, strict=True)
+        rows = _rows(source, reader)
+        names = [name.strip() for name in next(rows)]
+        _check_width(names, source)
+        columns = [Cells(is_kept=name not in without) for name in names]
+        memory.check_table(n_lines, sum(own.is_kept for own in columns), source.name)
+        n_rows = _fill(columns, _chunks(rows, reader, len(names)), source, names)
+    if n_rows == 0:
+        raise DataError(f"{source.name} has a line of names but no rows: give at least one row of data")
+    if delimiter is None and len(names) == 1:
+        _check_one_column(source, names[0])
+    return names, [own.factor() for own in columns]
+
+
+class Reader:
+    """A csv.reader that refuses a row which goes on over line after line."""
+
+    def __init__(self, source: Source, lines: Iterator[str], delimiter: str, strict: bool) -> None:
+        self.taken = 0  # characters so far
+        self.before = 0  # those of complete rows
+        self.rows = csv.reader(
+            self._counted(source, lines),
+            delimiter=delimiter,
+            strict=strict,
+            skipinitialspace=delimiter != " ",
+        )
+
+    def _counted(self, source: Source, lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            self.taken += len(line)
+            if self.taken - self.before > stream.LONGEST:
+                raise source.too_long(self.rows.line_num + 1)
+            yield line
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for row in self.rows:
+            self.before = self.taken
+            yield row
+
+
+def _rows(source: Source, reader: Reader) -> Iterator[list[str]]:
+    """The rows that are not blank, from the names on, all of one length."""
+    width = -1  # not known yet
+    empty = 0  # lines of one column that are cells if another follows
+    try:
+        for row in reader:
+            if len(row) != width:
+                if not row or (len(row) == 1 < width and not row[0].strip()):
+                    empty += width == 1
+                    continue  # a blank line
+                if width >= 0:
+                    cells, names = count(len(row), "cell"), count(width, "name")
+                    raise DataError(
+                        f"line {reader.rows.line_num} of {source.name} has {cells} where the file has {names}: "
+                        "complete or drop that line, or give the delimiter="
+                    )
+                width = len(row)
+            while empty:
+                empty -= 1
+                yield [""]
+            yield row
+    except csv.Error as error:
+        line = reader.rows.line_num
+        raise DataError(f"line {line} of {source.name} is not CSV ({told(error)}): mend its quotes") from None
+
+
+def _chunks(rows: Iterator[list[str]], reader: Reader, width: int) -> Iterator[list[list[str]]]:
+    """Some rows at a time: fewer where their cells are long."""
+    chunk: list[list[str]] = []
+    most, begin = max(1, CELLS // width), reader.taken
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == most or reader.taken - begin > TEXT:
+            yield chunk
+            chunk, begin = [], reader.taken
+    if chunk:
+        yield chunk
+
+
+def _check_width(names: Sequence[str], source: Source) -> None:
+    if len(names) > WIDE:
+        what = f"reading {source.name}, with {len(names)} columns,"
+        memory.check(COLUMN * len(names), what, "give fewer columns, or end the line of names by a line break")
+
+
+class Cells:
+    """A column of a text file as it comes: its different cells, and which of them stands in each row."""
+
+    def __init__(self, is_kept: bool = True) -> None:
+        self.is_kept = is_kept
+        self.index = _Index()
+        self._parts: dict[np.dtype[Any], bytearray] = {}  # by type, which only ever grows
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take in more rows."""
+        if not self.is_kept:
+            return
+        if len(self.index) <= 256:
+            try:
+                self._append(np.dtype(np.uint8), bytes(map(self.index.__getitem__, cells)))
+                return
+            except ValueError:  # there are more than 256 now
+                pass
+        found = np.fromiter(map(self.index.__getitem__, cells), np.int64, len(cells))
+        kind = smallest_type(len(self.index))
+        self._append(kind, found.astype(kind).tobytes())
+
+    def _append(self, kind: np.dtype[Any], codes: bytes) -> None:
+        """In one piece for each type: a wide file has few rows at a time, and an array for each would be large."""
+        self._parts.setdefault(kind, bytearray()).extend(codes)
+
+    def factor(self) -> Factor:
+        """The column, typed as a whole; nothing is left here."""
+        parts = [np.frombuffer(own, kind) for kind, own in self._parts.items()]
+        inverse = np.concatenate([np.zeros(0, np.uint8), *parts])
+        self._parts = {}
+        text = [cell.strip() for cell in self.index]
+        return Factor(_typed(text), inverse, text=text)
+
+
+class _Index(dict[str, int]):
+    """The number of each cell, in the order in which they were first asked for."""
+
+    size = 0  # how many there are; a long one counts as several
+
+    def __missing__(self, cell: str) -> int:
+        self[cell] = number = len(self)
+        self.size += 1 + len(cell) // SHORT
+        return number
+
+
+def _fill(columns: list[Cells], chunks: Iterator[list[list[str]]], source: Source, names: Sequence[str]) -> int:
+    """Take in all rows, some at a time; return their number."""
+    n_rows, room = 0, MANY
+    for chunk in chunks:
+        n_rows += len(chunk)
+        for own, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+            own.add(cells)
+        held = sum(own.index.size for own in columns)
+        if held > room:  # there may be as many again before the next look
+            most, name = max(
+                zip((own.index for own in columns), names, strict=True), key=lambda pair: pair[0].size
+            )
+            memory.check(
+                held * memory.CELL,
+                f"reading {source.name}, with {len(most)} different values of {shown(name)} in {n_rows} rows,",
+                "drop such columns (drop=, --drop), or discretise them",
+            )
+            room = 2 * held
+    return n_rows
+
+
+def _sniffed(source: Source, candidates: str) -> str:
+    """Return the delimiter that cuts the first rows evenly, into most cells; a space if no other does."""
+
+    def fitness(delimiter: str) -> tuple[bool, bool, int]:
+        even, width = _cut(source, delimiter)
+        return even, width > 0 and delimiter != " ", width
+
+    return max(candidates, key=fitness)
+
+
+def _cut(source: Source, delimiter: str) -> tuple[bool, int]:
+    """Return whether it cuts the first rows evenly, into more than one cell, and the first row into how many."""
+    with source.lines() as lines:
+        try:
+            widths = [len(row) for row in islice(Reader(source, lines, delimiter, strict=False), 50) if row]
+        except csv.Error:
+            return False, 0
+    return len(set(widths)) == 1 and widths[0] > 1, widths[0] if widths else 0
+
+
+def _check_one_column(source: Source, name: str) -> None:
+    """Refuse one column that is several, cut by what the name of the file does not lead to expect."""
+    for other in OTHERS:
+        even, width = _cut(source, other)
+        if even:
+            raise DataError(
+                f"{source.name} has one column, {shown(name)}, that {other!r} would cut into {width}: "
+                f"give the delimiter= {other!r}, or quote the cells"
+            )
+
+
+def _typed(cells: list[str]) -> list[Any]:
+    """Return the values of a column's cells by the rules above; missing is None."""
+    present = [cell for cell in cells if cell and cell.casefold() not in NOT_AVAILABLE]
+    if present and all(map(NUMBER.fullmatch, present)):
+        whole = all(map(_is_whole, present))
+        if not (whole and any(map(_is_code, present))):
+            numbers = {cell: _number(cell) for cell in present}
+            numbers = numbers if whole else _told_apart(numbers)
+            return [numbers.get(cell) for cell in cells]
+    return [cell or None for cell in cells]
+
+
+def _is_whole(cell: str) -> bool:
+    """Whether a number is whole, exactly: 1e-400 is not, though it is 0.0 as a float."""
+    if DIGITS.fullmatch(cell):
+        return True
+    try:
+        exact = Decimal(cell)
+    except InvalidOperation:  # an exponent of more than 18 digits
+        mantissa, _, exponent = cell.lower().partition("e")
+        return not exponent.startswith("-") or Decimal(mantissa) == 0
+    return exact == exact.to_integral_value()
+
+
+def _is_code(cell: str) -> bool:
+    """Whether a whole number is written as codes are, or too large."""
+    return not INTEGER.fullmatch(cell) and (bool(DIGITS.fullmatch(cell)) or math.isinf(float(cell)))
+
+
+def _number(cell: str) -> int | float | Written:
+    """The number that a cell is: whole ones exactly, of others the nearest float, if that is no whole one."""
+    if INTEGER.fullmatch(cell):
+        return int(cell)
+    nearest = float(cell)
+    if math.isinf(nearest) or (nearest.is_integer() and not _is_whole(cell)):
+        return Written(cell)
+    exact = int(Decimal(cell)) if nearest.is_integer() and nearest else nearest
+    return nearest if nearest == exact else exact
+
+
+def _told_apart(numbers: dict[str, Any]) -> dict[str, Any]:
+    """The same, where different numbers with one and the same nearest float stay as they are written."""
+    first: dict[float, Decimal] = {}
+    shared = set()
+    for cell, number in numbers.items():
+        if isinstance(number, float) and not number.is_integer():
+            exact = Decimal(cell)
+            if first.setdefault(number, exact) != exact:
+                shared.add(number)
+    return {cell: Written(cell) if number in shared else number for cell, number in numbers.items()}

@@ -1,0 +1,1 @@
+"""Saved models, and exchange with other software."""

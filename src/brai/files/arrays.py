@@ -1,0 +1,282 @@
+"""Graphs, trees, chains and posteriors as plain arrays, and back; docs/file-format.md describes them.
+
+Lists of lists are one array of items and one of places: list k is ``items[first[k] : first[k + 1]]``. What comes
+back is checked as if anybody might have written it: a ValueError says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.pdag import PDAG, Family
+from brai.posterior.mcmc import KINDS, Draws
+from brai.posterior.weighted import Posterior
+from brai.runtime import memory
+from brai.tree.ggt import GGT, BootstrapNode, Leaf, Node
+
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+ITEM = 120  # bytes of memory for a number of a tree: in a list, in a tuple, in a node
+
+
+class Stored:
+    """The arrays of a file, each to be taken once and checked on the way."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]):
+        self._left = dict(arrays)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
+
+    def items(self, prefix: str) -> int:
+        """How many numbers there are in all arrays whose names begin so."""
+        return sum(array.size for name, array in self._left.items() if name.startswith(prefix))
+
+    def take(self, name: str, dtype: str, *shape: int | None) -> NDArray[Any]:
+        """The array of this name, of this type and shape; None stands for any length."""
+        if name not in self._left:
+            raise ValueError(f"the array {name!r} is missing")
+        array = self._left.pop(name)
+        fits = array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+        if not fits or array.dtype.newbyteorder("=") != np.dtype(dtype):
+            wanted = f"{dtype} of shape {shape}".replace("None", "any")
+            raise ValueError(f"the array {name!r} is {array.dtype} of shape {array.shape}, not {wanted}")
+        return array.astype(dtype, copy=False)
+
+    def integers(self, name: str, low: int, high: int, *shape: int | None, dtype: str = "int32") -> NDArray[Any]:
+        """Integers from low up to, but not including, high."""
+        array = self.take(name, dtype, *shape)
+        if array.size and not (array.min() >= low and array.max() < high):
+            raise ValueError(
+                f"the array {name!r} holds numbers from {array.min()} to {array.max()}, not all of "
+                f"{low} to {high - 1}"
+            )
+        return array
+
+    def numbers(self, name: str, *shape: int | None, nan: bool = False) -> NDArray[np.float64]:
+        """Finite numbers, or NaN where that is allowed."""
+        array = self.take(name, "float64", *shape)
+        if not (np.isfinite(array) | (np.isnan(array) if nan else False)).all():
+            raise ValueError(f"the array {name!r} holds numbers that are not finite")
+        return array
+
+    def lists(self, name: str, items: Any, n: int | None = None) -> list[Any]:
+        """Parts of ``items`` between the places in the array of this name, n of them if that is known."""
+        first = self.take(name, "int64", None if n is None else n + 1).tolist()
+        if not first or first[0] != 0 or first[-1] != len(items) or any(b < a for a, b in pairwise(first)):
+            raise ValueError(f"the array {name!r} does not rise from 0 to {len(items)}")
+        return [items[a:b] for a, b in pairwise(first)]
+
+    def done(self) -> None:
+        """Refuse what nobody took."""
+        if self._left:
+            raise ValueError(f"the array {min(self._left)!r} is no part of it")
+
+
+def _places(lists: Sequence[Any]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64)
+
+
+def _flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    return np.array([item for own in lists for item in own], np.int32)
+
+
+# --- graphs -----------------------------------------------------------------------------------------
+
+
+def graphs_to(prefix: str, graphs: Sequence[PDAG]) -> Arrays:
+    """Arcs (row, column) of the adjacencies, graph after graph."""
+    arcs = [np.argwhere(graph.adjacency).astype(np.int32) for graph in graphs]
+    return {f"{prefix}.arcs": np.concatenate(arcs).reshape(-1, 2), f"{prefix}.first": _places(arcs)}
+
+
+def graphs_from(prefix: str, stored: Stored, names: tuple[str, ...]) -> list[PDAG]:
+    """Graphs over these names."""
+    d = len(names)
+    arcs = stored.lists(f"{prefix}.first", stored.integers(f"{prefix}.arcs", 0, d, None, 2))
+    what = f"reading {len(arcs)} graphs of {d} variables"
+    memory.check(2.0 * len(arcs) * d * d, what, "read it on a larger machine")
+    graphs = []
+    for own in arcs:
+        adjacency = np.zeros((d, d), np.int8)
+        adjacency[own[:, 0], own[:, 1]] = 1
+        graphs.append(PDAG(names, adjacency))
+    return graphs
+
+
+# --- trees ------------------------------------------------------------------------------------------
+
+
+def tree_to(tree: GGT) -> Arrays:
+    """Nodes with children before parents, the root last; families of the leaves in the same order."""
+    place: dict[int, int] = {}
+    nodes: list[Node] = []
+    stack: list[tuple[Node, bool]] = [(tree.root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if id(node) in place:
+            continue
+        if ready or isinstance(node, Leaf):
+            place[id(node)] = len(nodes)
+            nodes.append(node)
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for group in node.groups for child in group)
+    leaves = [node for node in nodes if isinstance(node, Leaf)]
+    groups = [() if isinstance(node, Leaf) else node.groups for node in nodes]
+    children = [[place[id(child)] for child in group] for own in groups for group in own]
+    families = [family for leaf in leaves for family in leaf.families]
+    parents = [own for _, own in families]
+    return {
+        "tree.order": np.array([-1 if isinstance(node, Leaf) else node.order for node in nodes], np.int32),
+        "tree.groups": _places(groups),
+        "tree.children.first": _places(children),
+        "tree.children": _flat(children),
+        "tree.log_score": np.array([leaf.log_score for leaf in leaves], float),
+        "tree.flags": np.array([leaf.repaired + 2 * leaf.truncated for leaf in leaves], np.uint8),
+        "tree.families": _places([leaf.families for leaf in leaves]),
+        "tree.variable": np.array([child for child, _ in families], np.int32),
+        "tree.parents.first": _places(parents),
+        "tree.parents": _flat(parents),
+        "tree.n_ci_tests": tree.n_ci_tests.astype(np.int64),
+    }
+
+
+def tree_from(stored: Stored, names: tuple[str, ...], s: int) -> GGT:
+    """A tree in which every route is a DAG over all names."""
+    d = len(names)
+    what = f"reading a tree of {stored.items('tree.')} numbers"
+    memory.check(ITEM * stored.items("tree."), what, "read it on a larger machine")
+    order = stored.integers("tree.order", -1, d + 1, None).tolist()
+    log_scores = stored.numbers("tree.log_score", order.count(-1)).tolist()
+    flags = stored.integers("tree.flags", 0, 4, len(log_scores), dtype="uint8").tolist()
+    variables = stored.integers("tree.variable", 0, d, None).tolist()
+    listed = stored.integers("tree.parents", 0, d, None).tolist()
+    parents = stored.lists("tree.parents.first", listed, len(variables))
+    pairs = [(v, tuple(own)) for v, own in zip(variables, parents, strict=True)]
+    families = iter(stored.lists("tree.families", pairs, len(log_scores)))
+    children = stored.lists("tree.children.first", stored.integers("tree.children", 0, len(order), None).tolist())
+    groups = stored.lists("tree.groups", children, len(order))
+    tests = stored.integers("tree.n_ci_tests", 0, 2**62, None, dtype="int64")
+    nodes: list[Node] = []
+    spans: list[tuple[int, int]] = []  # of each node the variables below it, and their parents elsewhere, as bits
+    used: set[int] = set()
+    scored = iter(zip(log_scores, flags, strict=True))
+    for k, (n, own) in enumerate(zip(order, groups, strict=True)):
+        if n < 0:
+            if own:
+                raise ValueError(f"leaf {k} of the tree has groups")
+            found = tuple(next(families))
+            score, flag = next(scored)
+            nodes.append(Leaf(found, score, bool(flag & 1), bool(flag & 2)))
+            spans.append(_leaf_span(k, found))
+            continue
+        below = [child for group in own for child in group]
+        if not own or not all(own) or max(below) >= k or any(0 <= order[c] <= n for c in below):
+            raise ValueError(f"node {k} of the tree has no groups, or children that are none")
+        used.update(below)
+        nodes.append(BootstrapNode(n, tuple(tuple(nodes[child] for child in group) for group in own)))
+        spans.append(_node_span(k, [[spans[child] for child in group] for group in own]))
+    if not nodes or len(used) != len(nodes) - 1:
+        raise ValueError("the tree has no nodes, or nodes that no other leads to")
+    if spans[-1] != ((1 << d) - 1, 0):
+        raise ValueError(f"the tree is not one over the {d} variables")
+    return GGT(nodes[-1], names, s, tests)
+
+
+def _leaf_span(k: int, families: Sequence[Family]) -> tuple[int, int]:
+    left = dict(families)
+    own = sum(1 << v for v in left)
+    if not left or len(left) < len(families) or any(len(set(p)) < len(p) for p in left.values()):
+        raise ValueError(f"leaf {k} of the tree has no families, or one twice")
+    outside = 0
+    for parents in left.values():
+        for p in parents:
+            outside |= 1 << p
+    while free := [v for v, parents in left.items() if not any(p in left for p in parents)]:
+        for v in free:
+            del left[v]
+    if left:
+        raise ValueError(f"the families of leaf {k} of the tree form a cycle")
+    return own, outside & ~own
+
+
+def _node_span(k: int, groups: Sequence[Sequence[tuple[int, int]]]) -> tuple[int, int]:
+    """Sub-trees of a group have the same variables, groups have others; parents are never in a later group."""
+    own = outside = 0
+    for group in groups:
+        variables = group[0][0]
+        if own & variables or outside & variables or any(other != variables for other, _ in group):
+            raise ValueError(f"the groups of node {k} of the tree are not over variables of their own")
+        own |= variables
+        for _, needed in group:
+            outside |= needed
+    return own, outside & ~own
+
+
+# --- chains, posteriors -----------------------------------------------------------------------------
+
+
+def draws_to(draws: Draws) -> Arrays:
+    """DAGs of chains as they are kept; numbers of moves by kind, proposed and changed."""
+    moves = [[counts[kind] for kind in KINDS] for counts in (draws.proposed, draws.changed)]
+    return {
+        "chains.parents": draws.parents,
+        "chains.log_scores": draws.log_scores,
+        "chains.moves": np.array(moves, np.int64),
+    }
+
+
+def draws_from(stored: Stored, names: tuple[str, ...]) -> Draws:
+    """Chains over these names."""
+    d = len(names)
+    parents = stored.integers("chains.parents", -1, d, None, None, d, None, dtype="int16")
+    if not parents.shape[0] or not parents.shape[1]:
+        raise ValueError("the chains have no draws")
+    ranked = np.sort(parents, axis=3)
+    if ((ranked[..., 1:] == ranked[..., :-1]) & (ranked[..., 1:] >= 0)).any() or not all(map(_are_dags, parents)):
+        raise ValueError("a draw of the chains is no DAG")
+    scores = stored.numbers("chains.log_scores", *parents.shape[:2])
+    moves = stored.integers("chains.moves", 0, 2**62, 2, len(KINDS), dtype="int64").tolist()
+    proposed, changed = (dict(zip(KINDS, row, strict=True)) for row in moves)
+    return Draws(names, parents, scores, proposed, changed)
+
+
+def _are_dags(parents: NDArray[np.int16]) -> bool:
+    """Whether all draws of a chain are: whoever has all its parents placed is placed, as long as there is any."""
+    n, d, _ = parents.shape
+    placed = np.zeros((n, d + 1), bool)
+    placed[:, -1] = True  # -1, no parent
+    at = np.arange(n)[:, None, None]
+    while True:
+        free = placed[at, parents].all(axis=2)
+        if np.array_equal(free, placed[:, :-1]):
+            return bool(free.all())
+        placed[:, :-1] = free
+
+
+def posterior_to(posterior: Posterior) -> Arrays:
+    """CPDAGs, most probable first, their probabilities and log scores."""
+    own = {"probabilities": posterior.probabilities, "log_scores": posterior.log_scores}
+    return {**graphs_to("cpdags", posterior.cpdags), **own}
+
+
+def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any) -> Posterior:
+    """A posterior over CPDAGs of these names."""
+    if prior not in ("dags", "classes"):
+        raise ValueError(f"its prior is {prior!r}, not 'dags' or 'classes'")
+    cpdags = graphs_from("cpdags", stored, names)
+    probabilities = stored.numbers("probabilities", len(cpdags))
+    scores = stored.numbers("log_scores", len(cpdags), nan=True)
+    if not cpdags or len(set(cpdags)) < len(cpdags) or not all(g.is_cpdag() or g.is_dag() for g in cpdags):
+        raise ValueError("its graphs are not one or more distinct CPDAGs, or DAGs")
+    falling = bool((np.diff(probabilities) <= 0).all())
+    if not (falling and probabilities[-1] >= 0 and abs(probabilities.sum() - 1) < 1e-6):
+        raise ValueError("its probabilities do not sum to 1, or do not fall")
+    for own in (probabilities, scores):
+        own.setflags(write=False)
+    return Posterior(tuple(cpdags), probabilities, scores, prior)

@@ -1,0 +1,305 @@
+"""Fitted models, trees and posteriors in files: `save` and `load`.
+
+A file holds what is needed to go on as if the model had just been fitted, without learning again: settings,
+training data, graph, tree, draws of chains if there are any, and the seed. A loaded model gives the same answers
+as the one that was saved. The format is described in docs/file-format.md. It has a version, no pickle and no code
+in it, and a file that is damaged, foreign or newer than this package is refused with the reason (`FormatError`).
+
+Only ``random_state`` may be lost: a Generator or RandomState is saved as None, for what it gave is in the seed.
+
+>>> import brai, tempfile
+>>> model = brai.BRAI(s=2, random_state=0).fit(brai.load_network("cancer").sample(200, random_state=0))
+>>> with tempfile.TemporaryDirectory() as folder:
+...     brai.save(model, f"{folder}/cancer.brai")
+...     again = brai.load(f"{folder}/cancer.brai")
+>>> again.k_best(3) == model.k_best(3)
+True
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import brai
+from brai.data.dataset import Dataset
+from brai.files import archive
+from brai.files.archive import FormatError
+from brai.files.arrays import (
+    Arrays,
+    Stored,
+    draws_from,
+    draws_to,
+    graphs_from,
+    graphs_to,
+    posterior_from,
+    posterior_to,
+    tree_from,
+    tree_to,
+)
+from brai.graphs.knowledge import Knowledge
+from brai.graphs.pdag import PDAG, families_of
+from brai.posterior.weighted import Posterior
+from brai.runtime import memory
+from brai.runtime.checks import check_positive
+from brai.tree.ggt import GGT
+from brai.tree.independence import CITest, Oracle
+
+__all__ = ["FormatError", "load", "save"]
+
+_COUNTS = {  # whole numbers that a fitted learner has besides its graph
+    "BRAI": (),
+    "RAI": ("n_repaired_", "n_truncated_"),
+    "HillClimbing": ("n_moves_", "n_scored_"),
+    "OrderSearch": ("n_sets_", "n_reached_"),
+    "MMHC": (),
+    "Bootstrap": (),
+    "Exact": (),
+}
+_KINDS = (*_COUNTS, "tree", "posterior")
+_OPERATIONAL = frozenset({"checkpoint", "n_jobs", "verbose"})  # where and how to run: never taken from a file
+_UNFIT = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
+
+
+def save(obj: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model, a tree (`model.tree_`) or a Posterior; a file of this name is replaced at the end.
+
+    Models are BRAI, RAI, HillClimbing, OrderSearch, MMHC, Bootstrap and Exact. If saving fails, an old file stays.
+    """
+    if isinstance(obj, GGT):
+        kind, about, arrays = "tree", {"names": list(obj.names), "s": int(obj.s)}, tree_to(obj)
+    elif isinstance(obj, Posterior):
+        kind, about, arrays = "posterior", {"names": list(obj.names), "prior": obj.prior}, posterior_to(obj)
+    else:
+        kind, about, arrays = _class_of(obj), *_model_to(obj)
+    head = {"format": archive.FORMAT, "version": archive.VERSION, "brai": brai.__version__, "kind": kind}
+    archive.write(Path(path), head | about, arrays)
+
+
+def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
+    """What `save` put into a file; with ``kind`` ("BRAI", "tree", "posterior", …) it must be that.
+
+    FormatError, a ValueError, says what is wrong with a file that cannot be used.
+    """
+    if kind is not None and kind not in _KINDS:
+        raise ValueError(f"kind is {kind!r}: choose one of {', '.join(_KINDS)}, or None for any")
+    try:
+        meta, arrays = archive.read(Path(path))
+        found = meta.get("kind")
+        if found not in _KINDS:
+            raise FormatError(f"it holds a {found!r}, which is none of {', '.join(_KINDS)}")
+        if kind not in (None, found):
+            raise FormatError(f"it holds a {found}, not a {kind}: give another file")
+        stored = Stored(arrays)
+        try:
+            result = _from(found, meta, stored)
+            stored.done()
+        except memory.NotEnoughError:
+            raise
+        except _UNFIT as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise FormatError(f"its content does not fit together ({reason}): save it again") from None
+    except FormatError as error:
+        raise FormatError(f"cannot load {os.fspath(path)!r}: {error}") from None
+    return result
+
+
+def _from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
+    names = meta["names"]
+    if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
+        raise ValueError("names is not a list of text")
+    if len(set(names)) < len(names):
+        raise ValueError("names holds a name twice")
+    if kind == "tree":
+        return tree_from(stored, tuple(names), _count(meta, "s", 1))
+    if kind == "posterior":
+        return posterior_from(stored, tuple(names), meta["prior"])
+    return _model_from(kind, meta, stored)
+
+
+def _count(meta: Mapping[str, Any], name: str, least: int = 0) -> int:
+    value = meta[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
+    return value
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+
+def _class_of(obj: Any) -> str:
+    name = type(obj).__name__
+    if name not in _COUNTS or type(obj) is not getattr(brai, name):
+        cure = "a graph or network is written by brai.files.exchange or its own methods"
+        raise TypeError(f"a {name} cannot be saved, only {', '.join(_COUNTS)}, trees and posteriors; {cure}")
+    return name
+
+
+def _model_to(model: Any) -> tuple[dict[str, Any], Arrays]:
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model)
+    kind, data = _class_of(model), model._train
+    about: dict[str, Any] = {
+        "names": list(data.names),
+        "states": [[_encoded(label) for label in labels] for labels in data.states],
+        "settings": _settings_to(model),
+        "log_score": float(model.log_score_),
+        **{name: int(getattr(model, name)) for name in _COUNTS[kind]},
+    }
+    arrays: Arrays = {"codes": data.codes, **graphs_to("dag", [model.dag_])}
+    if kind in ("BRAI", "RAI", "MMHC", "Bootstrap"):
+        arrays["n_ci_tests"] = np.asarray(model.n_ci_tests_, np.int64)
+    if kind == "BRAI":
+        about["s"], about["seed"] = int(model.tree_.s), _encoded(model._seed)
+        about["polish_trace"] = [[step, float(score)] for step, score in model.polish_trace_]
+        arrays |= tree_to(model.tree_)
+        if model._known_chains is not None:
+            arrays |= draws_to(model._known_chains)
+    elif kind == "MMHC":
+        arrays["skeleton"] = np.asarray(model.skeleton_, np.uint8)
+    elif kind == "Bootstrap":
+        arrays |= graphs_to("members", [cpdag for cpdag, _ in model.members_])
+        arrays["members.log_scores"] = np.array([score for _, score in model.members_], float)
+    elif kind == "Exact" and model._known_edges is not None:
+        arrays["edges"] = model._known_edges
+    return about, arrays
+
+
+def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
+    model = _learner(kind, meta["settings"])
+    states = tuple(tuple(_decoded(label) for label in labels) for labels in meta["states"])
+    codes = stored.take("codes", "uint8" if max(map(len, states)) <= 256 else "uint16", len(states), None)
+    data = Dataset(codes, tuple(meta["names"]), states)
+    (dag,) = graphs_from("dag", stored, data.names)
+    if not isinstance(meta["log_score"], float) or not math.isfinite(meta["log_score"]):
+        raise ValueError(f"log_score is {meta['log_score']!r}, not a finite number")
+    ranked = tuple(sorted(data.names))
+    model._keep(data, families_of(dag.reorder(ranked)), meta["log_score"])
+    for name in _COUNTS[kind]:
+        setattr(model, name, _count(meta, name))
+    if kind in ("BRAI", "RAI", "MMHC", "Bootstrap"):
+        model.n_ci_tests_ = stored.integers("n_ci_tests", 0, 2**62, None, dtype="int64")
+    if kind == "BRAI":
+        model._check()
+        model.tree_ = tree_from(stored, ranked, _count(meta, "s", 1))
+        model.polish_trace_ = [(str(step), float(score)) for step, score in meta["polish_trace"]]
+        model._seed = _decoded(meta["seed"])
+        if not isinstance(model._seed, np.random.SeedSequence):
+            raise ValueError(f"seed is {meta['seed']!r}, not a seed sequence")
+        model._known_chains = draws_from(stored, ranked) if "chains.parents" in stored else None
+    elif kind == "MMHC":
+        d = data.n_variables
+        model.skeleton_ = stored.integers("skeleton", 0, 2, d, d, dtype="uint8").astype(bool)
+    elif kind == "Bootstrap":
+        cpdags = graphs_from("members", stored, data.names)
+        if not cpdags or not all(cpdag.is_cpdag() for cpdag in set(cpdags)):
+            raise ValueError("its members are not one or more CPDAGs")
+        scores = stored.numbers("members.log_scores", len(cpdags)).tolist()
+        model.members_ = list(zip(cpdags, scores, strict=True))
+    elif kind == "Exact":
+        known = "edges" in stored
+        model._known_edges = stored.numbers("edges", *(data.n_variables,) * 2) if known else None
+    check_positive("ess", model.ess)
+    return model
+
+
+# --- settings ---------------------------------------------------------------------------------------
+
+
+def _settings_to(model: Any) -> dict[str, Any]:
+    settings = {}
+    for name, value in model.get_params(deep=False).items():
+        if name in _OPERATIONAL:
+            continue
+        try:
+            known = name == "knowledge" and value is not None
+            settings[name] = _encoded(Knowledge.of(value) if known else value)
+        except TypeError as error:
+            raise TypeError(f"{name} of {type(model).__name__} cannot be saved: {error}") from None
+    return settings
+
+
+def _learner(kind: str, settings: Mapping[str, Any]) -> Any:
+    """A learner, not fitted; what a file does not say is as it is by default, and what it may not say too."""
+    if kind not in _COUNTS:
+        raise ValueError(f"{kind!r} is none of {', '.join(_COUNTS)}")
+    told = {name: _decoded(value) for name, value in settings.items() if name not in _OPERATIONAL}
+    return getattr(brai, kind)(**told)
+
+
+def _encoded(value: Any) -> Any:
+    """Plain JSON for a setting or a label; what JSON does not know is a dict with a type."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case None | bool() | str():
+            return value
+        case os.PathLike():
+            return os.fspath(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value) if math.isfinite(value) else {"type": "float", "value": str(float(value))}
+        case CITest():
+            return {"type": "CITest", **{k: _encoded(v) for k, v in dataclasses.asdict(value).items()}}
+        case Oracle():
+            return {"type": "Oracle", "dag": _encoded(value.dag), "verifies": bool(value.verifies)}
+        case Knowledge():
+            return {"type": "Knowledge", **json.loads(json.dumps(dataclasses.asdict(value)))}
+        case PDAG():
+            arcs = np.argwhere(value.adjacency).tolist()
+            return {"type": "PDAG", "names": list(value.names), "arcs": arcs}
+        case np.random.SeedSequence():
+            entropy = np.asarray(value.entropy, dtype=object).tolist()
+            entropy = [int(part) for part in entropy] if isinstance(entropy, list) else int(entropy)
+            return {"type": "SeedSequence", "entropy": entropy, "spawn_key": [int(k) for k in value.spawn_key]}
+        case np.random.Generator() | np.random.RandomState():
+            return None
+        case np.ndarray() | list() | tuple() if np.ndim(value) == 2:  # edges that are allowed
+            return {"type": "array", "rows": np.array(value, bool).astype(int).tolist()}
+    if type(value).__name__ in _COUNTS:
+        return {"type": "learner", "kind": _class_of(value), "settings": _settings_to(value)}
+    raise TypeError(f"it is {value!r}, of type {type(value).__name__}")
+
+
+def _decoded(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    content = dict(value)
+    match content.pop("type"):
+        case "float":
+            return float(content["value"])
+        case "CITest":
+            return CITest(**{name: _decoded(own) for name, own in content.items()})
+        case "Oracle":
+            return Oracle(_decoded(content["dag"]), bool(content["verifies"]))
+        case "PDAG":
+            names = content["names"]
+            arcs = Stored({"arcs": np.array(content["arcs"], np.int32).reshape(-1, 2)})
+            i, j = arcs.integers("arcs", 0, len(names), None, 2).T
+            adjacency = np.zeros((len(names), len(names)), np.int8)
+            adjacency[i, j] = 1
+            return PDAG(tuple(names), adjacency)
+        case "SeedSequence":
+            entropy, key = content["entropy"], content["spawn_key"]
+            if not all(
+                isinstance(part, int) for part in [*(entropy if isinstance(entropy, list) else [entropy]), *key]
+            ):
+                raise ValueError(f"a seed is made of {entropy!r} and {key!r}, not of whole numbers")
+            return np.random.SeedSequence(entropy, spawn_key=tuple(key))
+        case "Knowledge":
+            return Knowledge(**content)
+        case "array":
+            return np.array(content["rows"], bool)
+        case "learner":
+            return _learner(content["kind"], content["settings"])
+        case other:
+            raise ValueError(f"a setting is of the type {other!r}, which is unknown")

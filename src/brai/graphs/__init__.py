@@ -1,0 +1,1 @@
+"""Graphs: algorithms on adjacency arrays, PDAGs, equivalence classes, background knowledge."""

@@ -1,0 +1,310 @@
+"""What is known of a graph before there are data: edges that must or may not be, tiers, roots and leaves.
+
+Each statement is about single edges, so a DAG obeys if each of its families does. `Knowledge` speaks of names;
+`Knowledge.bound` checks it against the variables and against itself, and gives two arrays, which edges are allowed
+and which are required. If nothing contradicts, some DAG obeys: that of the required edges alone.
+
+>>> known = Knowledge(required=[("smoke", "lung")], tiers=[["asia", "smoke"], ["lung", "tub"]])
+>>> known.bound(["asia", "lung", "smoke", "tub"]).allowed.astype(int)
+array([[0, 1, 1, 1],
+       [0, 0, 0, 1],
+       [1, 1, 0, 1],
+       [0, 1, 0, 0]])
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.columns import shown
+from brai.graphs.adjacency import dag_to_cpdag, extend
+from brai.graphs.pdag import PDAG
+from brai.runtime.checks import near
+
+Edge: TypeAlias = tuple[str, str]
+
+MAX_PARTS = 100  # of a dotted key in a TOML file
+PGMPY = {"required_edges": "required", "forbidden_edges": "forbidden", "temporal_order": "tiers"}
+
+
+class KnowledgeError(ValueError):
+    """Knowledge that no graph can obey, or that speaks of variables that are not there."""
+
+
+class Bounds(NamedTuple):
+    """Which edges may be and which must, (d, d) row to column; a required edge is allowed, its reverse is not."""
+
+    allowed: NDArray[np.bool_]
+    required: NDArray[np.bool_]
+
+    @classmethod
+    def free(cls, d: int) -> Bounds:
+        """Nothing is known."""
+        return cls(~np.eye(d, dtype=bool), np.zeros((d, d), bool))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether every edge may be and none must."""
+        return bool(self.allowed.sum() == len(self.allowed) * (len(self.allowed) - 1))
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """0 for an edge that may not be, 1 for one that may, 2 for one that must
+        (brai.kinds.discrete.contingency.MUST).
+        """
+        return np.asarray(self.allowed + self.required.astype(np.uint8))
+
+    @property
+    def before(self) -> NDArray[np.uint8]:
+        """0 where i can be no ancestor of j, 2 where i → j must be, else 1."""
+        if self.is_free:
+            return np.ones(self.allowed.shape, np.uint8)
+        may = _closure(self.allowed) & ~_closure(self.required).T
+        return np.asarray(may + self.required.astype(np.uint8))
+
+    def obeyed_by(self, adjacency: NDArray[Any]) -> bool:
+        """Whether a DAG obeys."""
+        edges = np.asarray(adjacency, bool)
+        return not (edges & ~self.allowed).any() and bool(edges[self.required].all())
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Statements that a graph has to obey; names that no statement mentions are free.
+
+    Parameters
+    ----------
+    required : pairs (a, b), a → b is in the graph
+    forbidden : pairs (a, b), a → b is not in the graph; b → a may be, unless (b, a) is forbidden too
+    tiers : groups of names, no edge leads from a later group to an earlier one
+    roots : names without parents
+    leaves : names without children
+    """
+
+    required: tuple[Edge, ...] = ()
+    forbidden: tuple[Edge, ...] = ()
+    tiers: tuple[tuple[str, ...], ...] = ()
+    roots: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, _edges(name, getattr(self, name)))
+        for name in ("roots", "leaves"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        tiers = getattr(self, "tiers")  # noqa: B009 - before it is what its type says
+        if isinstance(tiers, str | bytes | Mapping) or not isinstance(tiers, Iterable):
+            raise KnowledgeError(f"tiers is {shown(tiers)}: give groups of names, [['a', 'b'], ['c']]")
+        object.__setattr__(self, "tiers", tuple(_names("a tier", tier) for tier in tiers))
+
+    @classmethod
+    def of(cls, value: Any) -> Knowledge:
+        """Knowledge from None (nothing), a mapping, or an object as pgmpy's ExpertKnowledge.
+
+        A mapping has the arguments of Knowledge, or pgmpy's: required_edges, forbidden_edges, temporal_order.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            given = dict(value)
+        else:
+            given = {name: getattr(value, name) for name in (*PGMPY, "search_space") if hasattr(value, name)}
+            if not given:
+                raise KnowledgeError(
+                    f"knowledge is of type {type(value).__name__}: give a Knowledge, a mapping with "
+                    f"{', '.join(_FIELDS)}, or an object with {', '.join(PGMPY)}"
+                )
+        space = given.pop("search_space", None) or ()
+        if not hasattr(space, "__len__") or len(space):
+            raise KnowledgeError("knowledge has a search_space: write what is outside of it as forbidden edges")
+        settings: dict[str, Any] = {}
+        for key, own in given.items():
+            name = PGMPY.get(key, key)
+            if name not in _FIELDS:
+                raise KnowledgeError(
+                    f"knowledge has the unknown entry {key!r}{near(str(key), [*_FIELDS, *PGMPY])}: "
+                    f"entries are {', '.join(_FIELDS)}"
+                )
+            if name in settings:
+                raise KnowledgeError(f"knowledge has {name!r} twice, once as {key!r}: give one of them")
+            settings[name] = () if own is None else own
+        return cls(**settings)
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Knowledge:
+        """Knowledge from a TOML file, such as
+
+        ::
+
+            required = [["smoke", "lung"]]
+            forbidden = [["xray", "dysp"], ["dysp", "xray"]]
+            tiers = [["asia", "smoke"], ["lung", "tub", "bronc"]]
+            roots = ["asia"]
+            leaves = ["xray"]
+        """
+        try:
+            return cls.of(read_toml(path))
+        except KnowledgeError as error:
+            raise KnowledgeError(f"{path}: {error}") from error
+        except RecursionError:
+            raise KnowledgeError(f"{path} is nested too deeply: give lists of names and of pairs") from None
+        except ValueError as error:
+            raise KnowledgeError(f"{path} is not a TOML file: {error}") from error
+
+    def bound(self, names: Sequence[str]) -> Bounds:
+        """Which edges between these variables are allowed and which required; KnowledgeError on a contradiction.
+
+        Where required edges lead from a to b, b → a is not allowed.
+        """
+        place = {name: i for i, name in enumerate(names)}
+        self._check_names(place)
+        allowed, required = Bounds.free(len(names))
+        for a, b in self.required:
+            required[place[a], place[b]] = True
+        self._check_cycles(required, names)
+        against = self._against()
+        if broken := [said for edge in self.required for said in against(*edge)]:
+            raise KnowledgeError(f"no graph obeys: {'; '.join(broken)}: take one of each two back")
+        for a, b in self.forbidden:
+            allowed[place[a], place[b]] = False
+        tier = np.full(len(names), -1)
+        for t, group in enumerate(self.tiers):
+            tier[[place[name] for name in group]] = t
+        allowed &= (tier[:, None] <= tier) | (tier < 0)
+        allowed[:, [place[name] for name in self.roots]] = False
+        allowed[[place[name] for name in self.leaves]] = False
+        return Bounds(allowed & ~_closure(required).T, required)
+
+    def violations(self, dag: PDAG) -> list[str]:
+        """The statements that a DAG does not obey, each in words; none if it obeys."""
+        if not dag.is_dag():
+            raise ValueError("the graph is not a DAG: ask for a DAG of it, or whether its class `admits` one")
+        self.bound(dag.names)
+        edges, against = dict.fromkeys(dag.directed_edges()), self._against()
+        missing = [f"{_arrow(a, b)} is required and not there" for a, b in self.required if (a, b) not in edges]
+        return missing + [said for edge in edges for said in against(*edge)]
+
+    def admits(self, graph: PDAG) -> bool:
+        """Whether some DAG of the class of a DAG or CPDAG obeys."""
+        cpdag = graph.to_cpdag()
+        edges = directed(cpdag, self.bound(cpdag.names))
+        if edges is None:
+            return False
+        dag, left = extend(edges)
+        return not left and np.array_equal(dag_to_cpdag(dag), cpdag.adjacency)
+
+    def _against(self) -> Callable[[str, str], list[str]]:
+        """A function that says what forbids a → b, in words."""
+        forbidden, roots, leaves = set(self.forbidden), set(self.roots), set(self.leaves)
+        tier = {name: t for t, names in enumerate(self.tiers) for name in names}
+
+        def against(a: str, b: str) -> list[str]:
+            edge = _arrow(a, b)
+            found = [f"{edge} is forbidden"] if (a, b) in forbidden else []
+            if a in tier and b in tier and tier[a] > tier[b]:
+                found.append(f"{edge} leads from tier {tier[a] + 1} back to tier {tier[b] + 1}")
+            found += [f"{edge} leads into the root {b!r}"] * (b in roots)
+            return found + [f"{edge} leads out of the leaf {a!r}"] * (a in leaves)
+
+        return against
+
+    def _check_names(self, place: Mapping[str, int]) -> None:
+        edges = (name for edge in (*self.required, *self.forbidden) for name in edge)
+        in_tiers = [name for tier in self.tiers for name in tier]
+        for name in (*edges, *in_tiers, *self.roots, *self.leaves):
+            if name not in place:
+                raise KnowledgeError(
+                    f"knowledge speaks of {name!r}, which is no variable{near(name, place)}: correct the name"
+                )
+        for name, times in Counter(in_tiers).items():
+            if times > 1:
+                raise KnowledgeError(f"{name!r} is in the tiers {times} times: give it one tier")
+
+    def _check_cycles(self, required: NDArray[np.bool_], names: Sequence[str]) -> None:
+        waiting = required.sum(axis=0)  # required parents that are left
+        ready = np.flatnonzero(waiting == 0).tolist()
+        while ready:
+            children = np.flatnonzero(required[ready.pop()])
+            waiting[children] -= 1
+            ready += children[waiting[children] == 0].tolist()
+        left = waiting > 0
+        if left.any():
+            walk = [int(np.flatnonzero(left)[0])]
+            while (up := int(np.flatnonzero(required[:, walk[-1]] & left)[0])) not in walk:
+                walk.append(up)
+            cycle = [up, *reversed(walk[walk.index(up) :])]
+            edges = ", ".join(_arrow(names[i], names[j]) for i, j in pairwise(cycle))
+            raise KnowledgeError(f"required edges form a cycle: {edges}: take one of them back")
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What is in a TOML file; RecursionError if it is nested too deeply.
+
+    A key of n parts, a.a.a..., takes tomllib the square of n in memory. So it is looked for first.
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    bare = re.sub("[ \t]", "", re.sub("\"[^\"\n]*\"|'[^'\n]*'", "quoted", text))
+    for part in re.split(r"[\n,=#\[\]{}]", bare):
+        if len(re.findall(r"(?<!\.)\.(?!\.)", part)) > MAX_PARTS:
+            raise RecursionError(f"a key has more than {MAX_PARTS} parts")
+    return tomllib.loads(text)
+
+
+_FIELDS = tuple(field.name for field in fields(Knowledge))
+
+
+def directed(graph: PDAG, bounds: Bounds) -> NDArray[np.int8] | None:
+    """A graph, its undirected edges directed where only one way is allowed; None if the others do not obey."""
+    edges = graph.adjacency.copy()
+    undirected = edges & edges.T
+    edges[undirected.astype(bool) & ~bounds.allowed] = 0
+    joined = edges | edges.T
+    if not np.array_equal(joined, graph.skeleton()) or (edges.astype(bool) & ~bounds.allowed).any():
+        return None
+    return edges if edges[bounds.required].all() else None
+
+
+def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether a way leads from i to j."""
+    if edges.sum() == len(edges) * (len(edges) - 1):  # all
+        return np.ones_like(edges)
+    found = edges.copy()
+    for k in np.flatnonzero(edges.any(axis=0) & edges.any(axis=1)):
+        found |= found[:, k, None] & found[k]
+    return found
+
+
+def _arrow(a: str, b: str) -> str:
+    return f"{a!r} → {b!r}"
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise KnowledgeError(f"{what} is {shown(given)}: give a list of names")
+    return tuple(dict.fromkeys(map(str, given)))
+
+
+def _edges(what: str, given: Any) -> tuple[Edge, ...]:
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise KnowledgeError(f"{what} is {shown(given)}: give pairs of names, [('a', 'b')] for a → b")
+    found: dict[Edge, None] = {}
+    for one in given:
+        if isinstance(one, str | bytes | Mapping) or not isinstance(one, Sequence) or len(one) != 2:
+            raise KnowledgeError(f"{what} holds {shown(one)}: give pairs of names, ('a', 'b') for a → b")
+        a, b = map(str, one)
+        if a == b:
+            raise KnowledgeError(f"{what} holds {_arrow(a, b)}: an edge joins two variables, remove it")
+        found[a, b] = None
+    return tuple(found if isinstance(given, Sequence) else sorted(found))

@@ -1,0 +1,297 @@
+"""Greedy search over DAGs: the best addition, deletion or reversal of an edge, again and again.
+
+``adj`` is "row to column". ``delta[i, j]`` is what the score of j's family gains if i becomes one of its parents,
+or ceases to be one; a reversal is two of these. Only the column of a family that changed is computed anew.
+
+Of equal gains (within TIE) the first pair in ``order`` is taken, by its row, then its column; addition and
+deletion before reversal. There are many: with a score-equivalent score both directions of a first edge gain the
+same.
+
+``allowed[i, j]`` is 0 where i → j may not be added and MUST where it may be neither deleted nor reversed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from brai.kinds.discrete.bit_tests import begin, turn
+from brai.kinds.discrete.contingency import MUST, Array, Cells, Sample, Work
+from brai.kinds.discrete.family_scores import family_value
+from brai.runtime.jit import lean, njit
+
+TIE = 1e-9
+NONE, TOGGLE, REVERSE = 0, 1, 2
+
+
+@lean
+def next_random(state: Array) -> int:
+    """Random bits (xorshift64, Marsaglia 2003); ``state`` is one uint64, not 0."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return x
+
+
+@lean
+def below(state: Array, n: int) -> int:
+    """A random number 0..n-1."""
+    return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))  # type: ignore[return-value]
+
+
+@lean
+def parents_of(adj: Array, j: int, buffer: Array) -> int:
+    """Fill in the parents of j, in increasing order; returns their number."""
+    n = 0
+    for i in range(len(adj)):
+        if adj[i, j]:
+            buffer[n] = i
+            n += 1
+    return n
+
+
+class Memo(NamedTuple):
+    """Scores of families met, by hash: a family is known by the keys of its edges (Zobrist 1970)."""
+
+    keys: Array  # (d, d) uint64, random; keys[j, j] is that of j without parents
+    hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2
+    scores: Array  # (slots,) float64
+
+
+@lean
+def recalled(memo: Memo, value: int) -> tuple[int, bool]:
+    """Slot of a family, and whether its score is there."""
+    slot = int(value & np.uint64(len(memo.hashes) - 1))
+    return slot, memo.hashes[slot] == value
+
+
+@njit
+def toggle_column(
+    sample: Sample,
+    cells: Cells,
+    work: Work,
+    adj: Array,
+    allowed: Array,
+    most: int,
+    j: int,
+    delta: Array,
+    memo: Memo,
+) -> int:
+    """Fill delta[:, j]; returns the number of families scored."""
+    d, scored = len(adj), 0
+    own, given = np.empty(d + 1, np.int64), np.empty(d + 1, np.int64)
+    n = parents_of(adj, j, own)
+    here = memo.keys[j, j]
+    for k in range(n):
+        here ^= memo.keys[own[k], j]
+        given[k] = own[k]
+    begin(sample, work)
+    slot, known = recalled(memo, here)
+    if not known:
+        memo.hashes[slot], scored = here, scored + 1
+        memo.scores[slot] = family_value(sample, cells, work, j, given, n)
+    now = memo.scores[slot]
+    for i in range(d):
+        delta[i, j] = -np.inf
+        if i == j or adj[i, j] or not allowed[i, j] or n >= most:
+            continue
+        slot, known = recalled(memo, here ^ memo.keys[i, j])
+        if not known:
+            given[n] = i
+            turn(work, n)
+            memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
+            memo.scores[slot] = family_value(sample, cells, work, j, given, n + 1)
+        delta[i, j] = memo.scores[slot] - now
+    for leaving in range(n):
+        i = own[leaving]
+        if allowed[i, j] == MUST:
+            continue
+        slot, known = recalled(memo, here ^ memo.keys[i, j])
+        if not known:
+            for k in range(leaving):
+                given[k] = own[k]
+            for k in range(leaving + 1, n):
+                given[k - 1] = own[k]
+            turn(work, 0)
+            memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
+            memo.scores[slot] = family_value(sample, cells, work, j, given, n - 1)
+        delta[i, j] = memo.scores[slot] - now
+    return scored
+
+
+@njit
+def reachable(adj: Array, reach: Array) -> None:
+    """reach[i]: the nodes below i, as bits in uint64 words. The graph has no directed cycle.
+
+    Children come before their parents; rows of ``adj`` are read as they lie in memory.
+    """
+    d = len(adj)
+    done, path, at = np.zeros(d, np.uint8), np.empty(d, np.int64), np.zeros(d, np.int64)
+    for root in range(d):
+        depth = 0
+        if not done[root]:
+            path[0], depth = root, 1
+        while depth > 0:
+            i = path[depth - 1]
+            if at[i] == 0:
+                reach[i, :] = np.uint64(0)
+            while at[i] < d and (not adj[i, at[i]] or done[at[i]]):
+                j = at[i]
+                if adj[i, j]:
+                    for w in range(reach.shape[1]):
+                        reach[i, w] |= reach[j, w]
+                    reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                at[i] += 1
+            if at[i] < d:
+                path[depth] = at[i]
+                depth += 1
+            else:
+                done[i] = 1
+                depth -= 1
+
+
+@lean
+def is_below(reach: Array, i: int, j: int) -> bool:
+    """Whether a directed path leads from i to j."""
+    return (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@lean
+def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
+    """Whether i → j is the only directed path from i to j."""
+    lone = True
+    for c in range(len(adj)):
+        lone &= c == j or not adj[i, c] or not is_below(reach, c, j)
+    return lone
+
+
+@lean
+def is_listed(hashes: Array, n: int, value: int) -> bool:
+    """Whether a graph is in the tabu list, which is a ring of hashes, n of them so far."""
+    listed = False
+    for k in range(min(n, len(hashes))):
+        listed |= hashes[k] == value
+    return listed
+
+
+@njit
+def best_move(
+    adj: Array,
+    delta: Array,
+    reach: Array,
+    most: int,
+    order: Array,
+    keys: Array,
+    here: int,
+    tabu: Array,
+    n_tabu: int,
+) -> tuple[int, int, int, float]:
+    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``here`` is the graph's hash."""
+    n_parents = np.zeros(len(adj), np.int64)
+    for i in range(len(adj)):
+        for j in range(len(adj)):
+            n_parents[j] += adj[i, j]
+    kind, a, b, best = NONE, 0, 0, -np.inf
+    for i in order:
+        for j in order:
+            gain = delta[i, j]
+            if gain > best + TIE and (adj[i, j] or (not adj[j, i] and not is_below(reach, j, i))):
+                if not is_listed(tabu, n_tabu, here ^ keys[i, j]):
+                    kind, a, b, best = TOGGLE, i, j, gain
+            if adj[i, j] and n_parents[i] < most:
+                gain = delta[i, j] + delta[j, i]
+                if gain > best + TIE and may_reverse(adj, reach, i, j):
+                    if not is_listed(tabu, n_tabu, here ^ keys[i, j] ^ keys[j, i]):
+                        kind, a, b, best = REVERSE, i, j, gain
+    return kind, a, b, best
+
+
+@njit
+def toggles(
+    sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int, memo: Memo
+) -> tuple[Array, int]:
+    """All of delta, and the number of families scored."""
+    delta, scored = np.full(adj.shape, -np.inf), 0
+    for j in range(len(adj)):
+        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta, memo)
+    return delta, scored
+
+
+class Limits(NamedTuple):
+    """What a climb may do."""
+
+    allowed: Array  # (d, d) uint8, see above
+    max_parents: int
+    patience: int  # moves without a new best after which tabu search ends
+    max_moves: int
+
+
+class Climb(NamedTuple):
+    """A climb under way."""
+
+    adj: Array
+    best: Array  # the best DAG met
+    delta: Array
+    reach: Array  # see `reachable`
+    tabu: Array  # hashes of graphs, a ring; empty for plain hill climbing
+    here: Array  # (1,) uint64: hash of adj
+    counts: Array  # (4,) int64: moves made, families scored, moves since the last new best, graphs put into tabu
+    gains: Array  # (2,) float64: of adj, and of the best DAG, over the start
+
+
+@njit
+def climb(
+    sample: Sample, cells: Cells, work: Work, now: Climb, limits: Limits, order: Array, memo: Memo, some: int
+) -> bool:
+    """Go on with a climb for ``some`` moves at most; whether it has come to its end.
+
+    With an empty tabu list it ends at the first local maximum; else the best move that leads to none of the last
+    len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
+    """
+    allowed, most = limits.allowed, limits.max_parents
+    for _ in range(some):
+        if now.counts[0] >= limits.max_moves:
+            return True
+        reachable(now.adj, now.reach)
+        if len(now.tabu) > 0:
+            now.tabu[now.counts[3] % len(now.tabu)] = now.here[0]
+            now.counts[3] += 1
+        kind, i, j, gain = best_move(
+            now.adj, now.delta, now.reach, most, order, memo.keys, now.here[0], now.tabu, now.counts[3]
+        )
+        if kind == NONE or (gain <= TIE and len(now.tabu) == 0):
+            return True
+        now.adj[i, j] ^= 1
+        now.here[0] ^= memo.keys[i, j]
+        now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, j, now.delta, memo)
+        if kind == REVERSE:
+            now.adj[j, i] = 1
+            now.here[0] ^= memo.keys[j, i]
+            now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, i, now.delta, memo)
+        now.gains[0] += gain
+        now.counts[0] += 1
+        now.counts[2] += 1
+        if now.gains[0] > now.gains[1] + TIE:
+            now.gains[1] = now.gains[0]
+            now.counts[2] = 0
+            now.best[:] = now.adj
+        elif now.counts[2] >= limits.patience:
+            return True
+    return False
+
+
+@njit
+def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None:
+    """Toggle n random edges, as far as the graph stays a DAG."""
+    d = len(adj)
+    reach = np.zeros((d, (d + 63) // 64), np.uint64)
+    for _ in range(n):
+        reachable(adj, reach)
+        i, j = below(state, d), below(state, d)
+        if adj[i, j]:
+            adj[i, j] = allowed[i, j] == MUST
+        elif i != j and allowed[i, j] and not adj[j, i] and not is_below(reach, j, i) and adj[:, j].sum() < most:
+            adj[i, j] = 1

@@ -1,0 +1,157 @@
+"""Drawing parent sets from a table by their scores, and finding a set in it.
+
+A set fits if its members have none of some marks and, where asked for, one of others. To look at few members, each
+set carries a signature: bit p mod 64 for each member p. With up to 64 variables that is all there is to know;
+with more, it settles most sets, and for the others members are looked up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from brai.kernels.hill_climbing import Memo, next_random, recalled
+from brai.kernels.orders import Sets
+from brai.kinds.discrete.bit_tests import turn
+from brai.kinds.discrete.contingency import Array, Cells, Sample, Work
+from brai.kinds.discrete.family_scores import family_value
+from brai.runtime.jit import lean, njit
+
+DEPTH = 35.0  # nats below the best set that fits where a scan ends: exp(-35) is below the rounding of sums
+DEEP = 600.0  # nats below the best set of a variable to which weights are kept
+OUTSIDE = -1  # in place of the number of a set that is not in the table
+
+
+class Space(NamedTuple):
+    """What a chain may visit: sets, where to find a set by its hash, scores of others, who may be a parent."""
+
+    sets: Sets
+    signatures: Array  # (sets,) uint64
+    chances: Array  # (sets,) float64: exp of the score less that of the variable's best set
+    hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2, more than sets
+    entries: Array  # (slots,) int64
+    memo: Memo
+    allowed: Array  # (d, d) uint8: an edge may be (1), may not (0), or must (MUST)
+    partners: Array  # (d, k) int64: with whom a node may share a PAIR move, -1 for none
+    found: Array  # (4, most sets of a variable) int64: sets that fit
+    weights: Array  # the same, float64
+
+
+@lean
+def uniform(state: Array) -> float:
+    """A random number from 0 to 1, 1 excluded."""
+    return float(next_random(state) >> np.uint64(11)) * 2.0**-53
+
+
+@lean
+def bit(v: int) -> np.uint64:
+    """The bit of node v in a signature."""
+    return np.uint64(1) << np.uint64(v & 63)
+
+
+@njit
+def index_sets(sets: Sets, keys: Array, hashes: Array, entries: Array, signatures: Array, chances: Array) -> None:
+    """File each set under its hash, where a slot is taken under the next; signatures and chances."""
+    for v in range(len(keys)):
+        for e in range(sets.first[v], sets.first[v + 1]):
+            chances[e] = math.exp(sets.scores[e] - sets.scores[sets.first[v]])
+            value = keys[v, v]
+            for p in sets.members[sets.begin[e] : sets.begin[e + 1]]:
+                value ^= keys[p, v]
+                signatures[e] |= bit(p)
+            slot = np.int64(value & np.uint64(len(hashes) - 1))
+            while hashes[slot] != np.uint64(0):
+                slot = (slot + 1) % len(hashes)
+            hashes[slot], entries[slot] = value, e
+
+
+@lean
+def entry_of(space: Space, value: int) -> int:
+    """The set with this hash, or OUTSIDE."""
+    slot = np.int64(value & np.uint64(len(space.hashes) - 1))
+    while space.hashes[slot] != np.uint64(0):
+        if space.hashes[slot] == value:
+            return space.entries[slot]
+        slot = (slot + 1) % len(space.hashes)
+    return OUTSIDE
+
+
+@lean
+def score_of(
+    sample: Sample, cells: Cells, work: Work, space: Space, v: int, parents: Array, n: int, value: int
+) -> tuple[int, float]:
+    """Entry and score of a family, from the table, from memory or counted."""
+    e = entry_of(space, value)
+    if e != OUTSIDE:
+        return e, space.sets.scores[e]
+    slot, known = recalled(space.memo, value)
+    if not known:
+        turn(work, 0)
+        space.memo.hashes[slot] = value
+        space.memo.scores[slot] = family_value(sample, cells, work, v, parents, n)
+    return OUTSIDE, space.memo.scores[slot]
+
+
+@lean
+def signature(mark: Array, marks: int) -> np.uint64:
+    """The nodes that have one of the marks."""
+    found = np.uint64(0)
+    for v in range(len(mark)):
+        if mark[v] & marks:
+            found |= bit(v)
+    return found
+
+
+@lean
+def meets(sets: Sets, e: int, mark: Array, marks: int) -> bool:
+    """Whether a member of set e has one of the marks."""
+    for k in range(sets.begin[e], sets.begin[e + 1]):
+        if mark[sets.members[k]] & marks:
+            return True
+    return False
+
+
+@lean
+def gather(space: Space, row: int, v: int, mark: Array, never: int, need: int) -> tuple[int, float]:
+    """Sets of v no member of which has a mark of ``never`` and, if ``need`` is not 0, some has one of ``need``.
+
+    Returns their number and the log of their sum; sets and weights are left in a row of ``space``.
+    """
+    sets, signatures, found, weights = space.sets, space.signatures, space.found[row], space.weights[row]
+    exact, none, first = len(mark) <= 64, np.uint64(0), sets.first[v]
+    out, wanted = signature(mark, never), signature(mark, need)
+    n, top, end, total, kept = 0, 0.0, -np.inf, 0.0, True
+    for e in range(first, sets.first[v + 1]):
+        if sets.scores[e] < end:
+            break
+        if signatures[e] & out != none and (exact or meets(sets, e, mark, never)):
+            continue
+        if need != 0:
+            if signatures[e] & wanted == none or not (exact or meets(sets, e, mark, need)):
+                continue
+        if n == 0:
+            top = sets.scores[e]
+            end, kept = top - DEPTH, top > sets.scores[first] - DEEP
+        weight = space.chances[e] if kept else math.exp(sets.scores[e] - top)
+        found[n], weights[n] = e, weight
+        total += weight
+        n += 1
+    if n == 0:
+        return 0, -np.inf
+    return n, (sets.scores[first] if kept else top) + math.log(total)
+
+
+@lean
+def draw(space: Space, row: int, n: int, state: Array) -> int:
+    """One of the n sets gathered, by weight."""
+    total = 0.0
+    for k in range(n):
+        total += space.weights[row, k]
+    left = uniform(state) * total
+    for k in range(n):
+        left -= space.weights[row, k]
+        if left < 0:
+            return space.found[row, k]
+    return space.found[row, 0]

@@ -1,0 +1,440 @@
+"""IncreaseResolution, second half (v-structures, Meek rules), SplitAutonomous, and the DAG of a leaf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai.kernels.groups import joined, neighbours
+from brai.kernels.simd import LANES, in_common
+from brai.kinds.discrete.bit_tests import begin, independent, test, turn
+from brai.kinds.discrete.contingency import MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.runtime.jit import inner, lean, njit
+
+WHILE = 2_000_000  # pairs of neighbours looked at in one go
+
+
+@njit
+def colliders(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    verify: bool,
+    tally: Array,
+    before: Array,
+    first: int,
+    last: int,
+    head: Array,
+) -> None:
+    """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
+
+    They are put into head[:, first:last], for z in this range; other parts can be done by themselves.
+
+    x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
+    only if x and y test dependent given S and z. Edges X_ex → X keep the head they came with; other
+    heads are found anew. Each arrowhead needs one v-structure, so a test that can add no head is not made.
+    ``before[x, z]`` (d, d, by variable) says whether x may be an ancestor of z, for all that is known beforehand;
+    no edge gets a head against that. One that must be (before is MUST) has its head from the beginning.
+    """
+    k = len(nodes)
+    given = np.empty(len(work.labels), np.int64)
+    near = np.empty(k, np.int64)
+    oracle = len(rule.truth) > 0
+    begin(sample, work)
+    for x in range(k):
+        if not endo[x]:
+            for z in range(first, last):
+                head[x, z] = adj[x, z] and endo[z]
+        else:
+            for z in range(first, last):
+                head[x, z] = endo[z] and joined(adj, x, z) and before[nodes[x], nodes[z]] == MUST
+    for z in range(first, last):
+        if not endo[z]:
+            continue
+        degree, alone = 0, False
+        for x in range(k):
+            if joined(adj, z, x):
+                near[degree] = x
+                degree += 1
+        for i in range(degree):
+            x = near[i]
+            for j in range(i + 1, degree):
+                y = near[j]
+                if joined(adj, x, y) or (head[x, z] and head[y, z]):
+                    continue
+                at = sep[x, y]
+                if at < 0 or not before[nodes[x], nodes[z]] or not before[nodes[y], nodes[z]]:
+                    continue
+                size, inside = pool[at], False
+                for m in range(size):
+                    given[m] = pool[at + 1 + m]
+                    inside = inside or given[m] == nodes[z]
+                if inside:
+                    continue
+                if verify:
+                    tally[size + 1] += 1
+                    if size > 0 or not alone:  # most have S = {}: they share z, and x
+                        turn(work, 0)
+                        alone = size == 0
+                    given[size] = nodes[z]
+                    if oracle:
+                        apart = d_separated(rule.truth, nodes[x], nodes[y], given, size + 1)
+                    else:
+                        value, df, decision = test(
+                            sample, cells, rule, work, nodes[y], nodes[x], given, size + 1, 1
+                        )
+                        apart = independent(value, df, decision, cells, rule, 1)
+                    if apart:
+                        continue
+                head[x, z] = head[y, z] = 1
+
+
+@njit
+def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
+    """Whether a variable is known to be in the separating set of a and c."""
+    at = sep[a, c]
+    if at >= 0:
+        for m in range(pool[at]):
+            if pool[at + 1 + m] == node:
+                return True
+    return False
+
+
+@njit
+def meek_fires(
+    adj: Array, near: Array, head: Array, sep: Array, pool: Array, nodes: Array, strict: bool, b: int, c: int
+) -> bool:
+    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c; ``near`` are those next to b.
+
+    R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
+    be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
+    was tested.
+    """
+    for a in near:
+        if a == c:
+            continue
+        if head[a, b] and not joined(adj, a, c):  # R1: a → b
+            if not strict or separates(sep, pool, a, c, nodes[b]):
+                return True
+        into_c = head[a, c] and not head[c, a]
+        if into_c and head[b, a] and not head[a, b]:  # R2: b → a → c
+            return True
+        if into_c and not head[a, b] and not head[b, a]:  # R3: b – a → c, b – e → c
+            for e in near:
+                if (
+                    e < a
+                    and head[e, c]
+                    and not head[c, e]
+                    and not head[e, b]
+                    and not head[b, e]
+                    and not joined(adj, a, e)
+                    and (not strict or separates(sep, pool, a, e, nodes[b]))
+                ):
+                    return True
+    return False
+
+
+@njit
+def meek(
+    endo: Array,
+    adj: Array,
+    first: Array,
+    near: Array,
+    head: Array,
+    sep: Array,
+    pool: Array,
+    nodes: Array,
+    before: Array,
+    strict: bool,
+) -> None:
+    """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
+
+    An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures. None is
+    directed from b to c if b may be no ancestor of c (``before``, see `colliders`).
+    """
+    n, new = 1, np.empty((len(near), 2), np.int64)
+    while n > 0:
+        n = 0
+        for b in range(len(adj)):
+            own = near[first[b] : first[b + 1]]
+            for c in own:
+                if not (endo[b] and endo[c] and before[nodes[b], nodes[c]]) or head[b, c] or head[c, b]:
+                    continue
+                if meek_fires(adj, own, head, sep, pool, nodes, strict, b, c):
+                    new[n, 0], new[n, 1] = b, c
+                    n += 1
+        for i in range(n):
+            head[new[i, 0], new[i, 1]] = 1
+
+
+@njit
+def direct(
+    nodes: Array, endo: Array, adj: Array, head: Array, sep: Array, pool: Array, before: Array, strict: bool
+) -> None:
+    """Direct the edges that end in X, in place, by the heads of v-structures and Meek's rules.
+
+    Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
+    order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
+    directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
+    """
+    first, near = neighbours(adj)
+    meek(endo, adj, first, near, head, sep, pool, nodes, before, strict)
+    for a in range(len(adj)):
+        for b in near[first[a] : first[a + 1]]:
+            if endo[a] and endo[b] and not before[nodes[b], nodes[a]]:
+                head[a, b] = 1
+    for a in range(len(adj)):
+        for b in near[first[a] : first[a + 1]]:
+            if b < a and (endo[a] or endo[b]):
+                adj[a, b] = not (head[b, a] and not head[a, b])
+                adj[b, a] = not (head[a, b] and not head[b, a])
+
+
+def orient(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    verify: bool,
+    tally: Array,
+    before: Array,
+    strict: bool,
+) -> None:
+    """Direct the edges that end in X, in place; tests are added to ``tally`` by their order."""
+    k = len(nodes)
+    head, some = np.zeros((k, k), np.uint8), 1 + WHILE // (k * k + 1)
+    for first in range(0, k, some):  # compiled code takes no signals, so it is called for short whiles
+        last = min(k, first + some)
+        colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before, first, last, head)
+    direct(nodes, endo, adj, head, sep, pool, before, strict)
+
+
+@njit
+def components(endo: Array, adj: Array) -> Array:
+    """Number of the strongly connected component of each node of X, -1 for X_ex (Tarjan 1972).
+
+    A component has a higher number than all that it leads to.
+    """
+    k, n, time, depth, top = len(endo), 0, 0, 0, 0
+    found, low = np.full(k, -1), np.full(k, -1)  # when a node was found; the earliest that it leads back to
+    label, open_nodes, path, at = (
+        np.full(k, -1),
+        np.empty(k, np.int64),
+        np.empty(k, np.int64),
+        np.zeros(k, np.int64),
+    )
+    for root in range(k):
+        if not endo[root] or found[root] >= 0:
+            continue
+        path[0], depth = root, 1
+        while depth > 0:
+            v = path[depth - 1]
+            if found[v] < 0:
+                found[v] = low[v] = time
+                time += 1
+                open_nodes[top] = v
+                top += 1
+            deeper = False
+            while at[v] < k:
+                u = at[v]
+                if endo[u] and adj[v, u]:
+                    if found[u] < 0:
+                        path[depth] = u
+                        depth += 1
+                        deeper = True
+                        break
+                    if label[u] < 0:
+                        low[v] = min(low[v], low[u])
+                at[v] += 1
+            if deeper:
+                continue
+            depth -= 1
+            if low[v] == found[v]:
+                while True:
+                    top -= 1
+                    label[open_nodes[top]] = n
+                    if open_nodes[top] == v:
+                        break
+                n += 1
+    return label
+
+
+@njit
+def split(endo: Array, adj: Array) -> tuple[Array, int]:
+    """SplitAutonomous: 0 for X_D, 1..K for the ancestor sets, -1 for X_ex; and K.
+
+    X_D are the nodes of lowest topological order: those from which no path along directed and undirected
+    edges leads to a node that has no such path back. The ancestor sets are the connected parts of the rest.
+    """
+    k, label = len(endo), components(endo, adj)
+    leads_on, group, stack = np.zeros(k, np.uint8), np.full(k, -1), np.empty(k, np.int64)
+    for v in range(k):
+        for u in range(k):
+            if endo[v] and endo[u] and adj[v, u] and label[u] != label[v]:
+                leads_on[label[v]] = 1
+    for v in range(k):
+        if endo[v] and not leads_on[label[v]]:
+            group[v] = 0
+    n = 0
+    for s in range(k):
+        if endo[s] and group[s] < 0:
+            n += 1
+            group[s] = n
+            stack[0], top = s, 1
+            while top > 0:
+                top -= 1
+                v = stack[top]
+                for u in range(k):
+                    if endo[u] and group[u] < 0 and joined(adj, v, u):
+                        group[u] = n
+                        stack[top] = u
+                        top += 1
+    return group, n
+
+
+@njit
+def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Array, bool]:
+    """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
+
+    Dor & Tarsi 1992 takes away, again and again, a node that is a sink and whose undirected neighbours are
+    adjacent to all its other adjacent nodes. If there is none, no DAG extends the graph. Then the node
+    with the fewest outgoing edges goes, among those the one that adds the fewest new v-structures, then
+    the one of lowest index; its outgoing edges are turned.
+
+    Before that, edges go as ``bounds`` (d, d, by variable) let them: one that is undirected is directed, one that
+    is directed the wrong way is turned or, from X_ex, dropped. Then an edge that may not be turned is dropped, and
+    before all else the node that goes is one that drops fewest. An edge that must be (MUST) is never dropped:
+    such edges form no cycle, so there is a node from which none leads on.
+    """
+    k, repaired = len(endo), False
+    adj = adj.copy()
+    for u in range(k):
+        for v in range(k):
+            if adj[u, v] and bounds[nodes[u], nodes[v]] == 0 and (endo[u] or endo[v]):
+                adj[u, v] = 0
+                if not adj[v, u]:
+                    repaired = True
+                    adj[v, u] = endo[u] and endo[v]
+    first, near = neighbours(adj)
+    here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
+    n_words = words(k)
+    joint, open_ends = np.zeros((k, n_words), np.uint64), np.zeros((k, n_words), np.uint64)
+    apart = np.zeros((k, n_words), np.uint64)
+    costs, left = np.zeros((k, 3), np.int64), 0
+    for v in range(k):
+        note_edges(adj, nodes, bounds, first, near, v, joint[v], open_ends[v], apart[v], costs[v])
+        left += endo[v]
+    for v in range(k):
+        for e in range(first[v], first[v + 1]):
+            if has_bit(open_ends[v], near[e]):
+                costs[v, 2] += in_common(joint[v], apart[near[e]])
+    for _ in range(left):
+        best = -1
+        for v in range(k):
+            if endo[v] and here[v] and (best < 0 or is_less(costs[v], costs[best])):
+                best = v
+                if costs[v, 0] == 0 and costs[v, 1] == 0 and costs[v, 2] == 0:
+                    break
+        repaired = repaired or costs[best, 0] > 0 or costs[best, 1] > 0 or costs[best, 2] > 0
+        here[best] = 0
+        for v in range(k):
+            clear_bit(apart[v], best)
+        for e in range(first[best], first[best + 1]):
+            u = near[e]
+            dag[u, best] = here[u] and bounds[nodes[u], nodes[best]] > 0
+            if endo[u] and here[u]:  # nothing has changed for others
+                edge_cost(adj, nodes, bounds, u, best, -1, costs[u])
+                costs[u, 2] -= in_common(open_ends[u], apart[best])
+                if has_bit(open_ends[u], best):
+                    costs[u, 2] -= in_common(joint[u], apart[best])
+    return dag, repaired
+
+
+@inner
+def words(k: int) -> int:
+    """Words that hold k bits, in whole vectors (`brai.kernels.simd`)."""
+    return (k + 64 * LANES - 1) // (64 * LANES) * LANES
+
+
+@inner
+def set_bit(row: Array, i: int) -> None:
+    """Put i into a set."""
+    row[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+
+
+@inner
+def clear_bit(row: Array, i: int) -> None:
+    """Take i out of a set."""
+    row[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+
+
+@inner
+def has_bit(row: Array, i: int) -> bool:
+    """Whether i is in a set."""
+    return (row[i >> 6] >> np.uint64(i & 63)) & np.uint64(1) == np.uint64(1)
+
+
+@lean
+def is_less(a: Array, b: Array) -> bool:
+    """Whether a comes before b, as tuples are compared."""
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return False
+
+
+@lean
+def edge_cost(adj: Array, nodes: Array, bounds: Array, v: int, u: int, sign: int, out: Array) -> bool:
+    """Add what the edge of v with u costs if v becomes a sink: whether it is dropped, or turned; see `extension`.
+
+    True if it is undirected and may end in v: such an edge costs new v-structures.
+    """
+    if not adj[v, u]:
+        return False
+    if bounds[nodes[v], nodes[u]] == MUST:
+        out[0] += sign * len(adj) * len(adj)
+    elif bounds[nodes[u], nodes[v]] == 0:
+        out[0] += sign
+    elif not adj[u, v]:
+        out[1] += sign
+    else:
+        return True
+    return False
+
+
+@lean
+def note_edges(
+    adj: Array,
+    nodes: Array,
+    bounds: Array,
+    first: Array,
+    near: Array,
+    v: int,
+    joint: Array,
+    open_ends: Array,
+    apart: Array,
+    cost: Array,
+) -> None:
+    """Sets of v: those joined with it, those whose edge would be undirected and end in it, all others; and costs.
+
+    To make v a sink adds a v-structure for each u of the second set and each w of the first that is apart from u.
+    """
+    for u in range(len(adj)):
+        set_bit(apart, u)
+    clear_bit(apart, v)
+    for e in range(first[v], first[v + 1]):
+        u = near[e]
+        set_bit(joint, u)
+        clear_bit(apart, u)
+        if edge_cost(adj, nodes, bounds, v, u, 1, cost):
+            set_bit(open_ends, u)

@@ -1,0 +1,100 @@
+"""Scored parent sets of one variable: every set of up to two candidates, and larger ones of the promising few.
+
+Sets are grown candidate by candidate, so rows are labelled once for all sets with a common beginning. A set is
+kept only if it scores higher than each of its subsets: no order of the variables would ever prefer it
+otherwise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai.kinds.discrete.bit_tests import begin, turn
+from brai.kinds.discrete.contingency import Array, Cells, Sample, Work
+from brai.kinds.discrete.family_scores import family_value
+from brai.runtime.jit import njit
+
+
+@njit
+def single_gains(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> tuple[float, Array]:
+    """Score of x without parents, and what each candidate alone gains on it."""
+    begin(sample, work)
+    given, gains = np.zeros(1, np.int64), np.empty(len(candidates))
+    alone = family_value(sample, cells, work, x, given, 0)
+    for a in range(len(candidates)):
+        given[0] = candidates[a]
+        turn(work, 0)
+        gains[a] = family_value(sample, cells, work, x, given, 1) - alone
+    return alone, gains
+
+
+@njit
+def pair_scores(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> Array:
+    """Score of x with each pair of candidates (upper triangle)."""
+    m, given = len(candidates), np.zeros(2, np.int64)
+    out = np.full((m, m), -np.inf)
+    begin(sample, work)
+    for a in range(m):
+        given[0] = candidates[a]
+        turn(work, 0)
+        for b in range(a + 1, m):
+            given[1] = candidates[b]
+            turn(work, 1)
+            out[a, b] = family_value(sample, cells, work, x, given, 2)
+    return out
+
+
+@njit
+def larger_sets(
+    sample: Sample,
+    cells: Cells,
+    work: Work,
+    x: int,
+    candidates: Array,
+    best: Array,
+    most: int,
+    margin: float,
+    sets: Array,
+    scores: Array,
+) -> int:
+    """Sets of 3..most candidates that beat all their subsets by a margin; returns their number.
+
+    They go into sets (padded with -1) and scores.
+
+    Sets of candidates are bit masks; ``best[mask]`` is the highest score of the set or a subset, known for up
+    to two members and filled in here for more. Returns as many as there are, even if there was not room for
+    all.
+    """
+    m, found = len(candidates), 0
+    chosen, given = np.empty(most, np.int64), np.empty(most, np.int64)
+    begin(sample, work)
+    for size in range(3, most + 1):  # by size, so that all subsets are known
+        depth = 0
+        chosen[0] = -1
+        while depth >= 0:
+            chosen[depth] += 1
+            if chosen[depth] > m - (size - depth):
+                depth -= 1
+                continue
+            given[depth] = candidates[chosen[depth]]
+            turn(work, depth)
+            if depth < size - 1:
+                depth += 1
+                chosen[depth] = chosen[depth - 1]
+                continue
+            mask = 0
+            for k in range(size):
+                mask |= 1 << chosen[k]
+            top = -np.inf
+            for k in range(size):
+                top = max(top, best[mask & ~(1 << chosen[k])])
+            score = family_value(sample, cells, work, x, given, size)
+            best[mask] = max(top, score)
+            if score > top + margin:
+                if found < len(scores):
+                    scores[found] = score
+                    sets[found, :] = -1
+                    for k in range(size):
+                        sets[found, k] = candidates[chosen[k]]
+                found += 1
+    return found

@@ -1,0 +1,206 @@
+"""IncreaseResolution (Algorithm 1, line 6), first half: remove edges between independent variables."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from brai.kinds.discrete.bit_tests import begin, independent, test, turn
+from brai.kinds.discrete.contingency import CELLS, MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.runtime.jit import njit
+
+OUTER, BOTH, LATER, EARLIER = 0, 1, 2, 3  # parts of the tests, see `refine_part`
+ALL = 2**31  # nodes
+UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
+
+
+@njit
+def mark_variables(nodes: Array, sep: Array, pool: Array, mark: Array) -> None:
+    """Mark the variables that tests of a group may ask for: its nodes, and those in separating sets of them."""
+    for v in nodes:
+        mark[v] = 1
+    for a in range(len(sep)):
+        for b in range(a):
+            at = sep[a, b]
+            if at >= 0:
+                for m in range(pool[at]):
+                    mark[pool[at + 1 + m]] = 1
+
+
+@njit
+def potential_parents(graph: Array, nodes: Array, y: int, association: Array, out: Array) -> int:
+    """Parents and undirected neighbours of y, the most associated with y first, ties by index."""
+    m = 0
+    for x in range(len(graph)):
+        if graph[x, y]:
+            strength, j = association[nodes[y], nodes[x]], m
+            while j > 0 and association[nodes[y], nodes[out[j - 1]]] < strength:
+                out[j] = out[j - 1]
+                j -= 1
+            out[j] = x
+            m += 1
+    return m
+
+
+@njit
+def next_combination(chosen: Array, n: int, m: int) -> int:
+    """Advance to the next n-subset of 0..m-1; returns the first place that changed, or -1 at the end."""
+    j = n - 1
+    while j >= 0 and chosen[j] == m - n + j:
+        j -= 1
+    if j >= 0:
+        chosen[j] += 1
+        for i in range(j + 1, n):
+            chosen[i] = chosen[i - 1] + 1
+    return j
+
+
+@njit
+def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n: int, candidates: Array) -> bool:
+    """Whether the condition set is one for x and y, and was not already tested from the side of x."""
+    known = endogenous and x < y
+    for j in range(n):
+        c = candidates[chosen[j]]
+        if c == x:
+            return False
+        if not graph[c, x] or c == y:
+            known = False
+    return not known
+
+
+@njit
+def refine_part(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    start: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    pool_end: int,
+    n: int,
+    association: Array,
+    budget: int,
+    bounds: Array,
+    which: int,
+    first: int,
+    last: int,
+    removed: Array,
+) -> tuple[int, int, int, bool]:
+    """Test edges into the nodes first..last-1 at order n, see `refine`: those from X_ex (OUTER), or inside X.
+
+    ``start`` is the graph at the start of the phase. Inside X, an edge is tested from its lower end (LATER: to
+    nodes that come later), and if it stays from the other (EARLIER). BOTH does that node by node, with less
+    counting; but of the parts of LATER, then those of EARLIER, each can be done by itself. Edges that go are noted
+    in ``removed`` (x, y, place in the pool), as far as there is room.
+    """
+    n_removed = 0
+    k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
+    candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
+    chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+    inside, empty = which != OUTER, -1
+    begin(sample, work)
+    for y in range(first, last):
+        if not endo[y]:
+            continue
+        n_targets = 0
+        for x in range(k):
+            if (which == LATER and x < y) or (which == EARLIER and x > y) or endo[x] != inside:
+                continue
+            if not (adj[y, x] or adj[x, y] or sep[y, x] == UNKNOWN):  # rows first: columns lie far apart
+                continue
+            if bounds[nodes[y], nodes[x]] != MUST and bounds[nodes[x], nodes[y]] != MUST:
+                targets[n_targets] = x
+                n_targets += 1
+        if n_targets == 0:
+            continue
+        m = potential_parents(start, nodes, y, association, candidates) if n > 0 else 0
+        changed = 0 if m >= n else -1
+        for j in range(n):
+            chosen[j] = j
+        while changed >= 0 and n_targets > 0:
+            for j in range(changed, n):
+                given[j] = nodes[candidates[chosen[j]]]
+            turn(work, changed)
+            left = 0  # of the targets
+            for i in range(n_targets):
+                x = targets[i]
+                targets[left] = x
+                left += 1
+                if not to_be_tested(start, x, y, inside, chosen, n, candidates):
+                    continue
+                if tests == budget:
+                    return tests, pool_end, n_removed, True
+                tests += 1
+                if oracle:
+                    apart = d_separated(rule.truth, nodes[x], nodes[y], given, n)
+                else:
+                    value, df, decision = test(sample, cells, rule, work, nodes[x], nodes[y], given, n, 0)
+                    constant = n == 0 and df == 0 and rule.df != CELLS
+                    apart = constant or independent(value, df, decision, cells, rule, 0)
+                if apart:
+                    adj[x, y] = adj[y, x] = 0
+                    left -= 1
+                    if n > 0 or empty < 0:  # one empty set serves all
+                        empty = pool_end
+                        pool[pool_end] = n
+                        for j in range(n):
+                            pool[pool_end + 1 + j] = given[j]
+                        pool_end += n + 1
+                    sep[x, y] = sep[y, x] = empty
+                    if n_removed < len(removed):
+                        removed[n_removed, 0], removed[n_removed, 1], removed[n_removed, 2] = x, y, empty
+                        n_removed += 1
+            n_targets = left
+            changed = next_combination(chosen, n, m)
+    return tests, pool_end, n_removed, False
+
+
+def refine(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    nodes: Array,
+    endo: Array,
+    adj: Array,
+    sep: Array,
+    pool: Array,
+    pool_end: int,
+    n: int,
+    association: Array,
+    budget: int,
+    bounds: Array,
+    some: int = ALL,
+    deadline: float = math.inf,
+) -> tuple[int, int, bool]:
+    """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
+
+    Condition sets of x – y are the n-subsets of the potential parents of y, then of those of x (inside X),
+    each set once; potential parents are those at the start of the phase, so the order of tests does not
+    matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
+    ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
+    whether tests were left out because there were ``budget`` already, or at ``deadline`` (of `time.monotonic`).
+
+    ``some`` nodes are done in one go: compiled code takes no signals and knows no time.
+
+    ``bounds`` (d, d) is what is known beforehand: an edge that must be (MUST) is not tested. A pair that may not
+    be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
+    for v-structures to be read off, but neither end is in a condition set for the other's sake.
+    """
+    tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
+    for which in (BOTH,) if endo.all() else (OUTER, BOTH):
+        start = adj.copy()
+        for first in range(0, len(nodes), some):
+            cut = cut or (first > 0 and time.monotonic() > deadline)
+            if not cut:
+                common = (sample, cells, rule, work, nodes, endo, start, adj, sep, pool, pool_end, n, association)
+                part = (bounds, which, first, min(len(nodes), first + some), nothing)
+                made, pool_end, _, cut = refine_part(*common, budget - tests, *part)
+                tests += made
+    return tests, pool_end, cut

@@ -1,0 +1,1 @@
+"""Discrete data: codes and counts."""

@@ -1,0 +1,355 @@
+"""Contingency tables: the statistic of a CI test and the score of a family, by one mechanism.
+
+For a set of variables A let F(A) be the sum, over the occupied cells of A's contingency table, of a value
+that depends on the cell's count n and on the number of cells alone. Then
+
+- F(XYZ) + F(Z) - F(XZ) - F(YZ) is N times the conditional mutual information if the value is n log n, and
+  the log Bayes factor of dependence if it is the BDeu value lgamma(n + ess / cells) - lgamma(ess / cells);
+- F(XZ) - F(Z) is the log-likelihood, or the BDeu score, of the family X with parents Z.
+
+Values are integers (fixed point, ``scale`` units to a nat). Integer sums do not depend on the order of cells,
+rows, states or variables, so no decision does.
+
+Tables hold the occupied configurations of Z only, and never more than rows × states of one variable: a table
+of few cells is swept, a larger one is visited row by row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.runtime.jit import inner, lean, njit
+
+Array: TypeAlias = NDArray[Any]
+Fixed: TypeAlias = Any  # an int64 in fixed point
+
+UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
+DENSE = 2  # a table of at most DENSE × rows cells is swept
+ROUNDING = 1e-7  # nats; above the rounding of fixed-point sums, below anything that matters
+
+STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.tree.independence
+MUST = 2  # in an array of edges, row to column: the edge must be; 1: it may be, 0: it may not
+
+
+class Sample(NamedTuple):
+    """Rows that occur, and how often; and the same as bits, see `brai.kinds.discrete.bit_tests`."""
+
+    codes: Array  # (d, M) unsigned
+    weights: Array  # (M,) int32
+    arities: Array  # (d,) int64
+    n_rows: int  # N, the sum of the weights
+    first: Array  # (d,) int64: where the bits of a variable begin, -1 if it has too many states
+    bits: Array  # (states of all these variables + 1, words) uint64; the last string is all ones
+
+
+class Cells(NamedTuple):
+    """Cell values: one row for each number of cells (BDeu); or n log n in one row, and its negative in another."""
+
+    values: Array  # (slots, counts) int64
+    keys: Array  # (slots,) float64: number of cells a row is for
+    ess: float
+    scale: float
+    bdeu: bool
+    penalty: float  # of a family, in nats for each free parameter (BIC)
+
+
+class Rule(NamedTuple):
+    """When a statistic means dependence; ``truth`` is a DAG for the d-separation oracle, else empty."""
+
+    critical: Array  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
+    df: int
+    truth: Array  # (d, d) uint8, or (0, 0)
+
+
+class Slices(NamedTuple):
+    """Scratch memory for bits; level j is that of the first j variables of a condition set."""
+
+    strata: Array  # (depth, configurations + 1, words) uint64: rows of each configuration that occurs
+    sizes: Array  # (depth, configurations) int64: their number
+    n: Array  # (depth,) int64: configurations that occur, 0 if they are too many
+    n_labels: Array  # (depth,) int64: labels of Work.labels
+    blocks: Array  # (blocks, words, 8) uint64: rows of each configuration, then of its cells with y, side by side
+    source: Array  # (blocks, 8) int64: the configuration; the last one is always empty
+    other: Array  # (blocks, 8) int64: the string of bits of the state of y
+    held: Array  # (blocks, 8) int64: number of rows
+    place: Array  # (blocks, 8) int64: where values begin; those of a configuration are taken off
+    weight: Array  # (blocks, 8) int64: what a state of x beyond the first adds to the degrees of freedom
+    rest: Array  # (blocks + 1,) int64: F(Z) - F(YZ) of what ends in this block and all after it
+    whole: Array  # (blocks,) int64: whether no configuration goes on in the next block
+    counts: Array  # (states,) int64: of y in one configuration
+    split: Array  # (states, 8) int64: of x in one block
+    kept: Array  # (3,) int64: blocks, -1 if too many; states of y beyond one in each z; blocks filled so far
+
+
+class Work(NamedTuple):
+    """Scratch memory; counts, margins and scratch are zero between calls."""
+
+    counts: Array  # int32
+    margins: Array  # int32
+    scratch: Array  # int32
+    seen: Array  # (rows,) int32
+    labels: Array  # (depth, rows) int32
+    slices: Slices
+    joint: Array  # (4,) int64: the numbers of the Joint of the rows
+    ready: Array  # (4,) int64: what is there of a condition set, see brai.kinds.discrete.bit_tests
+
+
+class Joint(NamedTuple):
+    """Rows labelled by (z, y), and what every test of y given Z needs of them."""
+
+    z: Array  # label of the configuration of Z, by row
+    n_z: int
+    z_size: float  # configurations of Z by declared states
+    base: Array  # label of (z, y), by row
+    n_base: int
+    product: bool  # whether base = z * arity of y + y
+    rest: Fixed  # F(Z) - F(YZ)
+    spare: int  # occupied cells Z - YZ
+
+
+@inner
+def value_row(cells: Cells, size: float) -> int:
+    """Row of values for a table of ``size`` cells; a row in use for another size is given up."""
+    if not cells.bdeu:
+        return 0
+    slot = int(size % len(cells.keys))
+    if cells.keys[slot] != size:
+        cells.keys[slot] = size
+        cells.values[slot, :] = UNSET
+    return slot
+
+
+@inner
+def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
+    """Value of a cell that holds ``count`` > 0 rows, in a table of ``size`` cells."""
+    kept = count < cells.values.shape[1]
+    if kept and cells.values[row, count] != UNSET:
+        return cells.values[row, count]
+    if cells.bdeu:
+        prior = cells.ess / size
+        value = np.int64(np.rint((math.lgamma(count + prior) - math.lgamma(prior)) * cells.scale))
+    else:
+        value = np.int64(np.rint(count * math.log(count) * cells.scale))
+    if kept:
+        cells.values[row, count] = value
+    return value
+
+
+@lean
+def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, scratch: Array) -> int:
+    """Label rows by (label, column): all pairs while few, else the occupied ones in order of appearance."""
+    rows = len(column)
+    if n_labels * arity <= max(16, rows // 2):
+        for i in range(rows):
+            out[i] = labels[i] * arity + column[i]
+        return n_labels * arity
+    n = 0
+    for i in range(rows):
+        pair = labels[i] * arity + column[i]
+        if scratch[pair] == 0:
+            n += 1
+            scratch[pair] = n
+        out[i] = scratch[pair] - 1
+    for i in range(rows):
+        scratch[labels[i] * arity + column[i]] = 0
+    return n
+
+
+@lean
+def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]:
+    """F and the number of occupied cells of counts[:n], which is zero afterwards."""
+    row = value_row(cells, size)
+    total, occupied = np.int64(0), 0
+    for j in range(n):
+        if counts[j] > 0:
+            total += cell_value(cells, row, counts[j], size)
+            occupied += 1
+            counts[j] = 0
+    return total, occupied
+
+
+@inner
+def grow(size: float, arity: int) -> float:
+    """Configurations of a set with one more variable; a bound keeps it a number where a set is very large."""
+    return min(size * arity, 1e280)
+
+
+@njit
+def join(
+    sample: Sample, cells: Cells, work: Work, y: int, z: Array, n_z: int, z_size: float, base: Array
+) -> Joint:
+    """Count (z, y), shared by all tests of y given Z; ``work.seen[z]`` is the number of states of y in z."""
+    weights, column, arity = sample.weights, sample.codes[y], sample.arities[y]
+    counts, margins, seen, rows = work.counts, work.margins, work.seen, len(sample.weights)
+    n_base = n_z * arity
+    product = n_base <= DENSE * rows + 16
+    if product:
+        for i in range(rows):
+            base[i] = z[i] * arity + column[i]
+    else:
+        n_base = extend(z, n_z, column, arity, base, work.scratch)
+    for j in range(n_z):
+        seen[j] = 0
+    for i in range(rows):
+        counts[base[i]] += weights[i]
+        margins[z[i]] += weights[i]
+    size = z_size * arity
+    row = value_row(cells, size)
+    f_yz, occupied = np.int64(0), 0
+    for i in range(rows):
+        count = counts[base[i]]
+        if count > 0:
+            f_yz += cell_value(cells, row, count, size)
+            occupied += 1
+            seen[z[i]] += 1
+            counts[base[i]] = 0
+    f_z, strata = drain(margins, n_z, cells, z_size)
+    return Joint(z, n_z, z_size, base, n_base, product, f_z - f_yz, strata - occupied)
+
+
+@lean
+def statistic(
+    sample: Sample, cells: Cells, work: Work, x: int, y: int, joint: Joint, kind: int
+) -> tuple[Fixed, int]:
+    """F(XYZ) + F(Z) - F(XZ) - F(YZ) in fixed point, and its degrees of freedom, after `join` of y and Z."""
+    weights, column, z, base = sample.weights, sample.codes[x], joint.z, joint.base
+    r, r_y, rows = sample.arities[x], sample.arities[y], len(sample.weights)
+    counts, margins, seen = work.counts, work.margins, work.seen
+    for i in range(rows):
+        counts[base[i] * r + column[i]] += weights[i]
+    size_xz = joint.z_size * r
+    size = size_xz * r_y
+    row = value_row(cells, size)
+    f_xyz, f_xz, occupied, df = np.int64(0), np.int64(0), joint.spare, 0
+    if joint.product and joint.n_base * r <= max(DENSE * rows, 256):  # sweep [z][y][x], adding up [z][x]
+        j = 0
+        for stratum in range(joint.n_z):
+            for _ in range(r_y):
+                for a in range(stratum * r, stratum * r + r):
+                    count = counts[j]
+                    if count > 0:
+                        f_xyz += cell_value(cells, row, count, size)
+                        occupied += 1
+                        margins[a] += count
+                        counts[j] = 0
+                    j += 1
+        row = value_row(cells, size_xz)
+        for stratum in range(joint.n_z):
+            here = 0
+            for a in range(stratum * r, stratum * r + r):
+                if margins[a] > 0:
+                    f_xz += cell_value(cells, row, margins[a], size_xz)
+                    here += 1
+                    margins[a] = 0
+            if here > 0:
+                occupied -= here
+                df += (here - 1) * (seen[stratum] - 1)
+    else:  # visit the cells row by row
+        for i in range(rows):
+            j = base[i] * r + column[i]
+            margins[z[i] * r + column[i]] += weights[i]
+            if counts[j] > 0:
+                f_xyz += cell_value(cells, row, counts[j], size)
+                occupied += 1
+                counts[j] = 0
+        row = value_row(cells, size_xz)
+        for i in range(rows):
+            j = z[i] * r + column[i]
+            if margins[j] > 0:
+                f_xz += cell_value(cells, row, margins[j], size_xz)
+                occupied -= 1
+                df += seen[z[i]] - 1
+                margins[j] = 0
+        for stratum in range(joint.n_z):
+            df -= max(seen[stratum] - 1, 0)
+    if kind == CELLS:
+        df = max(0, occupied)
+    elif kind == FULL:
+        df = int(min((r - 1) * (r_y - 1) * joint.z_size, 2.0**40))
+    return f_xyz - f_xz + joint.rest, df
+
+
+@inner
+def excess(cells: Cells, rule: Rule, collider: int, value: Fixed, df: int) -> float:
+    """Statistic minus critical value, in nats: at or below zero means independent."""
+    critical, last = rule.critical[collider], rule.critical.shape[1] - 1
+    limit = critical[min(df, last)]
+    if df > last:  # goes on in a straight line
+        limit += (df - last) * (critical[last] - critical[last - 1])
+    return value / cells.scale - limit - ROUNDING
+
+
+@njit
+def ci_test(
+    sample: Sample,
+    cells: Cells,
+    rule: Rule,
+    work: Work,
+    x: int,
+    y: int,
+    given: Array,
+    n_given: int,
+    collider: int,
+) -> float:
+    """Excess of one CI test made from scratch; infinite with the oracle."""
+    if len(rule.truth) > 0:
+        return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
+    labels, n_z, size = work.labels, 1, 1.0
+    labels[0, : len(sample.weights)] = 0
+    for j in range(n_given):
+        v = given[j]
+        n_z = extend(labels[j], n_z, sample.codes[v], sample.arities[v], labels[j + 1], work.scratch)
+        size = grow(size, sample.arities[v])
+    joint = join(sample, cells, work, y, labels[n_given], n_z, size, labels[n_given + 1])
+    value, df = statistic(sample, cells, work, x, y, joint, rule.df)
+    return excess(cells, rule, collider, value, df)
+
+
+@lean
+def label_value(
+    sample: Sample, cells: Cells, work: Work, x: int, z: Array, n_z: int, size: float, other: Array
+) -> float:
+    """Score of the family of x whose parents have labelled the rows by z; ``other`` is overwritten."""
+    weights, r = sample.weights, sample.arities[x]
+    for j in range(len(weights)):
+        work.counts[z[j]] += weights[j]
+    f_z, _ = drain(work.counts, n_z, cells, size)
+    n = extend(z, n_z, sample.codes[x], r, other, work.scratch)
+    for j in range(len(weights)):
+        work.counts[other[j]] += weights[j]
+    f_xz, _ = drain(work.counts, n, cells, size * r)
+    return (f_xz - f_z) / cells.scale - cells.penalty * (r - 1) * size
+
+
+@njit
+def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
+    """Whether given[:n_given] d-separates x and y (Bayes ball, Shachter 1998)."""
+    d = len(dag)
+    observed = np.zeros(d, np.uint8)
+    for i in range(n_given):
+        observed[given[i]] = 1
+    seen = np.zeros(2 * d, np.uint8)  # 2 v: the ball comes to v from a child; 2 v + 1: from a parent
+    stack = np.empty(2 * d, np.int64)
+    stack[0], top = 2 * x, 1
+    seen[2 * x] = 1
+    while top > 0:
+        top -= 1
+        v, from_parent = stack[top] // 2, stack[top] % 2
+        if v == y:
+            return False
+        down = observed[v] == 0
+        up = from_parent == observed[v]  # passes up through a free node, bounces off an observed one
+        for u in range(d):
+            if up and dag[u, v] and not seen[2 * u]:
+                seen[2 * u] = 1
+                stack[top] = 2 * u
+                top += 1
+            if down and dag[v, u] and not seen[2 * u + 1]:
+                seen[2 * u + 1] = 1
+                stack[top] = 2 * u + 1
+                top += 1
+    return True

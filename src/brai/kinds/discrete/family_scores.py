@@ -1,0 +1,86 @@
+"""The score of a family, counted on bit slices or on rows, whichever is cheaper (see
+`brai.kinds.discrete.bit_tests`).
+
+Parents are a condition set: what is counted of the first of them is kept while they stay (`slicing.turn`), so sets
+with a common beginning share it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from brai.kernels.simd import in_common
+from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, begin, slice_further, turn
+from brai.kinds.discrete.contingency import (
+    Array,
+    Cells,
+    Sample,
+    Work,
+    cell_value,
+    extend,
+    grow,
+    label_value,
+    value_row,
+)
+from brai.runtime.jit import lean, njit
+
+
+@lean
+def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size: float) -> float:
+    """Score of x with the parents that the slices of level n are of."""
+    slices, first, r, k = work.slices, sample.first[x], sample.arities[x], work.slices.n[n]
+    total, row = np.int64(0), value_row(cells, size * r)
+    for s in range(k):
+        left = slices.sizes[n, s]
+        for a in range(r - 1):
+            if left == 0:
+                break
+            count = in_common(slices.strata[n, s], sample.bits[first + a])
+            if count > 0:
+                total += cell_value(cells, row, count, size * r)
+                left -= count
+        if left > 0:
+            total += cell_value(cells, row, left, size * r)
+    row = value_row(cells, size)
+    for s in range(k):
+        total -= cell_value(cells, row, slices.sizes[n, s], size)
+    return total / cells.scale - cells.penalty * (r - 1) * size
+
+
+@lean
+def family_value(sample: Sample, cells: Cells, work: Work, x: int, parents: Array, n: int) -> float:
+    """Score of x with the parents parents[:n], after `slicing.begin`, and `slicing.turn` where they changed."""
+    ready, slices, labels, n_labels, size = work.ready, work.slices, work.labels, work.slices.n_labels, 1.0
+    for j in range(n):
+        size = grow(size, sample.arities[parents[j]])
+    for j in range(ready[SLICED], n):
+        slice_further(sample, work, j, parents[j])
+    ready[SLICED] = max(ready[SLICED], n)
+    cost = slices.n[n] * sample.arities[x] * ((sample.n_rows >> 6) + SETUP)
+    if 0 < cost <= WORTH * len(sample.weights) + 512 and sample.first[x] >= 0:
+        return sliced_value(sample, cells, work, x, n, size)
+    for j in range(ready[LABELLED], n):
+        p = parents[j]
+        n_labels[j + 1] = extend(
+            labels[j], n_labels[j], sample.codes[p], sample.arities[p], labels[j + 1], work.scratch
+        )
+    ready[LABELLED] = max(ready[LABELLED], n)
+    return label_value(sample, cells, work, x, labels[n], n_labels[n], size, labels[n + 1])
+
+
+@njit
+def family_values(
+    sample: Sample, cells: Cells, work: Work, children: Array, parents: Array, starts: Array
+) -> Array:
+    """Score of each family in nats; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
+    out = np.empty(len(children))
+    begin(sample, work)
+    before, n_before = 0, 0
+    for i in range(len(children)):
+        first, n, level = starts[i], starts[i + 1] - starts[i], 0
+        while level < min(n, n_before) and parents[first + level] == parents[before + level]:
+            level += 1
+        turn(work, level)
+        out[i] = family_value(sample, cells, work, children[i], parents[first:], n)
+        before, n_before = first, n
+    return out

@@ -1,0 +1,271 @@
+"""What every structure learner has in common: from families to fitted attributes, and the answers they give.
+
+Variables are taken in the order of their names while learning, so the order of the columns changes nothing but
+the order of the output.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from brai.data.columns import default_names
+from brai.data.dataset import DataError, Dataset
+from brai.data.missing import CURE, which
+from brai.data.states import MISSING
+from brai.graphs.knowledge import Bounds, Knowledge
+from brai.graphs.mpdag import restricted
+from brai.graphs.pdag import PDAG, Family, families_of
+from brai.kinds.discrete.network import Network
+from brai.posterior.consensus import Consensus, consensus, table
+from brai.posterior.effects import Adjustment, Effect, causal_effect
+from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
+from brai.posterior.weighted import Floats, Posterior, Prior
+from brai.posterior.with_knowledge import posterior_of_classes
+from brai.runtime.checks import check_count, near
+from brai.runtime.memory import foresee
+from brai.search.scores import FamilyScores
+
+
+def check_array(X: Any) -> None:
+    """Refuse an array without columns, and one of numbers with NaN or inf, in the words of scikit-learn."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return
+    if X.shape[1] == 0:
+        raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
+    if X.dtype.kind != "f" or np.isfinite(X).all():
+        return
+    if (gone := np.isnan(X)).any():
+        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
+        first = int(gone.any(axis=1).argmax()) + 1
+        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
+    row, column = map(int, np.argwhere(np.isinf(X))[0])
+    raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")
+
+
+def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
+    """The edges between these variables that may be, and those that must."""
+    return Bounds.free(len(names)) if known is None else known.bound(names)
+
+
+class StructureLearner(BaseEstimator):  # type: ignore[misc]
+    """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
+
+    family_score: str
+    ess: float
+    _known_posterior: Posterior | None
+    _obeyed: Knowledge | None  # what the graphs found obey
+
+    def __sklearn_tags__(self) -> Any:
+        """Columns are categories, as numbers or text, none missing; there is no target."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "density_estimator"
+        tags.target_tags.required = False
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
+        """The data as it came, and scores on it with its variables sorted by name."""
+        data = self._taken(X)
+        foresee(data, self)
+        sorted_data = data.select([data.names[i] for i in data.canonical_order()])
+        return data, FamilyScores(sorted_data, self.family_score, self.ess)
+
+    def _knowledge(self) -> Knowledge | None:
+        """What is known beforehand, from the argument ``knowledge`` of learners that have it."""
+        known = getattr(self, "knowledge", None)
+        return None if known is None else Knowledge.of(known)
+
+    def _bounds(self, names: tuple[str, ...]) -> Bounds:
+        """The edges between these variables that may be, and those that must; refuses a contradiction."""
+        return bounds_of(self._knowledge(), names)
+
+    def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
+        """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
+        for name in names:
+            check_count(name, getattr(self, name), least, none)
+
+    @staticmethod
+    def _taken(X: Any) -> Dataset:
+        """The data, where arrays are refused in the words that scikit-learn has for them."""
+        check_array(X)
+        return Dataset.of(X)
+
+    def _tested(self, X: Any) -> Dataset:
+        """Rows to be predicted, with the variables and states of the training data."""
+        if not any(MISSING in own for own in self._train.states):
+            check_array(X)
+        try:
+            return Dataset.conforming(X, self._train)
+        except DataError as error:
+            n = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
+            if n == self.n_features_in_:
+                raise
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise DataError(f"X has {n} features, but {expected}: {error}") from None
+
+    def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
+        """Fitted attributes from families over the variables sorted by name."""
+        names = tuple(sorted(data.names))
+        dag = PDAG.from_parents(names, [own for _, own in sorted(families)]).reorder(data.names)
+        self._obeyed = self._knowledge()
+        self.dag_, self.cpdag_ = dag, dag.to_cpdag()
+        self.mpdag_ = self._class(self.cpdag_, dag.names)
+        self.log_score_ = log_score
+        self.n_features_in_ = data.n_variables
+        self.feature_names_in_ = np.array(data.names, dtype=object)
+        self._train, self._known_posterior = data, None
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """Names of the variables, in the order of all answers."""
+        check_is_fitted(self)
+        return self.feature_names_in_.copy()
+
+    def _class(self, cpdag: PDAG, names: tuple[str, ...]) -> PDAG:
+        """The CPDAG in this order of names and, with knowledge, as far directed as that directs it."""
+        graph = cpdag.reorder(names)
+        return graph if self._obeyed is None else restricted(graph, self._obeyed)
+
+    def _weighed(self, weigh: Callable[[Prior], Posterior], prior: Prior) -> Posterior:
+        """A posterior over classes with this prior or, with knowledge, over those of their DAGs that obey."""
+        if self._obeyed is None:
+            return weigh(prior)
+        return posterior_of_classes(weigh("classes"), self._obeyed, prior)
+
+    # --- answers; see brai.posterior.weighted, brai.posterior.prediction, brai.posterior.consensus,
+    # brai.posterior.effects ---
+
+    def posterior(self) -> Posterior:
+        """The graphs found, with their probabilities: here one CPDAG or, with knowledge, its DAGs that obey."""
+        check_is_fitted(self)
+        return self._weighed(lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior), "dags")
+
+    def _posterior(self) -> Posterior:
+        """The posterior with its default settings, made once."""
+        check_is_fitted(self)
+        if self._known_posterior is None:
+            self._known_posterior = self.posterior()
+        return self._known_posterior
+
+    def edge_probabilities(self) -> Floats:
+        """P(i → j | data), (d, d), in the order of feature_names_in_."""
+        return self._posterior().edge_probabilities()
+
+    def adjacency_probabilities(self) -> Floats:
+        """P(i and j are adjacent | data)."""
+        return self._posterior().adjacency_probabilities()
+
+    def markov_blanket_probabilities(self) -> Floats:
+        """P(i is in the Markov blanket of j | data)."""
+        return self._posterior().markov_blanket_probabilities()
+
+    def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
+        """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
+        return self._posterior().path_probabilities(n_dags, random_state)
+
+    def edge_probability(self, a: str, b: str) -> float:
+        """P(a → b | data), by names; for many pairs take `edge_probabilities` once."""
+        return self._between(self.edge_probabilities(), a, b)
+
+    def adjacency_probability(self, a: str, b: str) -> float:
+        """P(a and b are adjacent | data), by names."""
+        return self._between(self.adjacency_probabilities(), a, b)
+
+    def markov_blanket_probability(self, a: str, b: str) -> float:
+        """P(a is in the Markov blanket of b | data), by names."""
+        return self._between(self.markov_blanket_probabilities(), a, b)
+
+    def path_probability(self, a: str, b: str) -> float:
+        """P(a directed path leads from a to b | data), by names."""
+        return self._between(self.path_probabilities(), a, b)
+
+    def _between(self, matrix: Floats, a: str, b: str) -> float:
+        names = self._train.names
+        for name in (a, b):
+            if name not in names:
+                known = reprlib.repr(list(names))
+                raise ValueError(f"there is no variable {name!r}{near(str(name), names)}: choose among {known}")
+        return float(matrix[names.index(a), names.index(b)])
+
+    def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
+        """Rows from, to, strength, direction; see `brai.posterior.consensus.table`."""
+        edges = self.edge_probabilities()
+        return table(self._train.names, edges, threshold, both)
+
+    def consensus(self, threshold: float = 0.5, direction: float = 0.5) -> Consensus:
+        """The graph of the pairs that are adjacent with at least this probability; see
+        `brai.posterior.consensus`.
+        """
+        edges = self.edge_probabilities()
+        return consensus(self._train.names, edges, threshold, direction)
+
+    def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
+        """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or
+        of the best graph alone.
+
+        X has the variables of the training data, in any order, and no states that it did not declare.
+        """
+        check_is_fitted(self)
+        test = self._tested(X)
+        if average:
+            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+        names = sorted(self._train.names)  # so that the order of columns changes no sum
+        dag = self.dag_.reorder(names)
+        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
+
+    def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
+        """Mean of `score_samples`; y is ignored."""
+        return float(self.score_samples(X, average=average, posterior=posterior).mean())
+
+    def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
+        """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
+        check_is_fitted(self)
+        test = self._tested(X)
+        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+
+    def network(self, ess: float | None = None) -> Network:
+        """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
+        likelihood), by default the one learned with.
+
+        dag_ is one DAG of the class cpdag_: where that leaves the direction of an edge open, so does the data, and
+        ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
+        """
+        check_is_fitted(self)
+        return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
+
+    def causal_effect(
+        self,
+        cause: str,
+        outcome: str,
+        *,
+        change: tuple[Any, Any] | None = None,
+        values: Mapping[Any, float] | None = None,
+        adjustment: Adjustment = "optimal",
+        posterior: Posterior | None = None,
+        n_dags: int | None = None,
+        random_state: Any = 0,
+    ) -> Effect:
+        """P(outcome | do(cause)) averaged over a posterior (by default that of `posterior()`).
+
+        The effect is the change of the mean outcome when the cause goes from change[0] to change[1], by default
+        from its first to its last state; what states of the outcome count is said by ``values``, {"yes": 1} for
+        P(outcome = yes). More is said in `brai.posterior.effects.causal_effect`.
+        """
+        return causal_effect(
+            posterior or self._posterior(),
+            self._train,
+            cause,
+            outcome,
+            change=change,
+            values=values,
+            ess=self.ess,
+            adjustment=adjustment,
+            n_dags=n_dags,
+            random_state=random_state,
+        )

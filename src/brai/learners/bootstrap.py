@@ -1,0 +1,129 @@
+"""`Bootstrap`: the classic bootstrap of any learner."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from brai.data.dataset import Dataset
+from brai.graphs.knowledge import Knowledge
+from brai.graphs.pdag import PDAG, families_of
+from brai.learners.base import StructureLearner
+from brai.posterior.weighted import Posterior, Prior
+from brai.runtime.checkpoint import Checkpoint
+from brai.runtime.interrupts import interruptible
+from brai.runtime.progress import counted
+from brai.runtime.seeds import seed_sequence
+from brai.runtime.workers import Workers
+
+
+class Bootstrap(StructureLearner):
+    """The classic bootstrap of any learner here: it is fitted to n samples drawn with replacement.
+
+    Parameters
+    ----------
+    estimator : the learner, such as MMHC() or HillClimbing(); its scores are those of the members
+    n : int, bootstrap samples
+    n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
+        brai.runtime.workers); changes no result
+    checkpoint : a folder for finished members, or None. A run that was killed goes on from there with the same
+        data, settings and seeds (that of the learner too), to the same result
+    random_state : of the samples; a random_state of the learner is left as it is
+    verbose : bool, a progress bar on standard error
+
+    Attributes
+    ----------
+    members_ : list of (CPDAG, log score), in the order of samples; scores are those on the full data
+    cpdag_, dag_, log_score_ : the member of highest score on the full data
+    n_ci_tests_ : array, CI tests made for each member
+    n_features_in_, feature_names_in_
+
+    `posterior()` weighs members by how often they came; so `edge_table()` is bnlearn's ``boot.strength``. With
+    ``by="score"`` distinct members are weighed by their scores on the full data.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        n: int = 200,
+        *,
+        n_jobs: int | None = 1,
+        checkpoint: Any = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.estimator = estimator
+        self.n = n
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def family_score(self) -> str:  # type: ignore[override]
+        """That of the learner."""
+        return str(self.estimator.family_score)
+
+    @property
+    def ess(self) -> float:  # type: ignore[override]
+        """That of the learner."""
+        return float(self.estimator.ess)
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> Bootstrap:
+        """Learn from n bootstrap samples of a table; y is ignored."""
+        self._check_count("n", least=1)
+        data, scores = self._scores(X)
+        seed = seed_sequence(self.random_state)
+        if self.checkpoint is not None and self.estimator.get_params().get("random_state", 0) is None:
+            raise ValueError("a checkpoint needs a random_state of the learner too, so that members are the same")
+        tasks, keys = [(own,) for own in seed.spawn(self.n)], [f"member-{i}" for i in range(self.n)]
+        with (
+            Checkpoint.of(self, data, seed) as store,
+            counted(self.verbose, "bootstrap samples", self.n) as advance,
+        ):
+            workers = Workers(self.n_jobs, store)
+            found = workers.run(_fitted, tasks, shared=(self.estimator, data), keys=keys, advance=advance)
+        models = [_Member(PDAG(data.names, dag), PDAG(data.names, cpdag), n) for dag, cpdag, n in found]
+        families = [families_of(model.dag.reorder(scores.data.names)) for model in models]
+        log_scores = [scores.total(own) for own in families]
+        best = int(np.argmax(np.round(log_scores, 9)))
+        self._keep(data, families[best], log_scores[best])
+        self.members_ = [(model.cpdag, score) for model, score in zip(models, log_scores, strict=True)]
+        self.n_ci_tests_ = np.array([model.n_ci_tests for model in models])
+        return self
+
+    def _knowledge(self) -> Knowledge | None:
+        known: Knowledge | None = self.estimator._knowledge()
+        return known
+
+    def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
+        """The members as a weighted set: by how often each came, or distinct ones by their scores."""
+        check_is_fitted(self)
+        if by == "score":
+            return self._weighed(lambda own: Posterior.from_scores(self.members_, own), prior or "dags")
+        if by != "frequency":
+            raise ValueError(f"by is {by!r}: choose 'frequency' or 'score'")
+        return self._weighed(lambda own: Posterior.from_draws(self.members_, own), prior or "classes")
+
+
+class _Member(NamedTuple):
+    """What is kept of a copy of the estimator."""
+
+    dag: PDAG
+    cpdag: PDAG
+    n_ci_tests: int
+
+
+def _fitted(
+    estimator: Any, data: Dataset, seed: np.random.SeedSequence
+) -> tuple[NDArray[np.int8], NDArray[np.int8], int]:
+    """What a copy of the estimator finds in a bootstrap sample: DAG, CPDAG, number of CI tests."""
+    rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
+    model = clone(estimator).fit(Dataset(data.codes[:, rows], data.names, data.states))
+    tests = int(np.sum(getattr(model, "n_ci_tests_", 0)))
+    return model.dag_.reorder(data.names).adjacency, model.cpdag_.reorder(data.names).adjacency, tests

@@ -1,0 +1,338 @@
+"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
+
+What `BRAI` can say of its uncertainty is one of two things. The tree's own posterior (``posterior_from="tree"``)
+is the published one: the k best graphs of the tree, or draws of it, weighed by their scores; what the tree does
+not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
+(``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
+converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
+graph and where searches from different draws of the tree end, unless that is far below the best: a chain may stay
+in such a mode for ever, and it would count as much as the others.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from brai.data.dataset import Dataset
+from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
+from brai.learners.base import bounds_of
+from brai.learners.rai import MAX_TESTS, RecursiveLearner
+from brai.posterior.mcmc import BLOCKS, Draws, sample_dags
+from brai.posterior.weighted import Posterior, Prior
+from brai.posterior.with_knowledge import posterior_of_dags
+from brai.runtime.checkpoint import Checkpoint
+from brai.runtime.checks import check_count
+from brai.runtime.interrupts import interruptible
+from brai.runtime.memory import foresee
+from brai.runtime.progress import counted, status, tree_progress
+from brai.runtime.seeds import generator, seed_sequence
+from brai.runtime.workers import Workers
+from brai.search.family_table import FamilyTable
+from brai.search.from_tree import climbed_draws, polish
+from brai.tree.draws import Count, Method, best_route, count_distinct, distribution, k_best, sample_routes
+from brai.tree.ggt import GGT
+from brai.tree.independence import Oracle
+from brai.tree.parallel_growth import grow_with
+
+TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
+MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
+MAX_STEPS = 10**11  # of all chains together
+SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
+R_HAT, ESS, DIFFER = 1.05, 100, 0.3  # where chains are said to have come together
+
+
+class ConvergenceWarning(UserWarning):
+    """Chains differ more than chance would have it; probabilities made from them are rough."""
+
+
+class BRAI(RecursiveLearner):
+    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), and search on from there.
+
+    Parameters
+    ----------
+    s : int, bootstrap samples at each node of the tree
+    ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
+    family_score : {"bdeu", "bic"}, the score of the leaves
+    ess, max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge
+    polish : bool, search on from the tree for the best graph (brai.search.from_tree); not with an Oracle
+    max_parents : int, parents of a node, at most, in that search and in chains. Where a family of the tree with
+        more of them is worth it, its number is the limit, for all nodes
+    posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
+    n_chains : int, chains
+    n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
+    thin : int, steps of a chain between draws; None for 10 for each variable, 100 at least
+    budget : float, seconds (of the clock) that `fit` may take (the tree two fifths of it if a search follows), and
+        chains as much again; None for no limit. What
+        is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
+        Listing parent sets is not cut short: seconds with hundreds of variables.
+    draw : {"exact", "paper"}, how `sample` draws; see brai.tree.draws
+    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result.
+    n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
+        brai.runtime.workers); changes no result
+    checkpoint : a folder for finished parts of `fit` and `chains`, or None. A run that was killed goes on from
+        there with the same data, settings and seed, to the same result; the folder may be deleted when it is done
+    verbose : bool, a progress bar on standard error
+
+    Attributes
+    ----------
+    cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP)
+    tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
+    polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
+    """
+
+    bootstraps = True
+
+    def __init__(
+        self,
+        s: int = 3,
+        ci_test: Any = "auto",
+        *,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        polish: bool = True,
+        max_parents: int = 4,
+        posterior_from: Literal["mcmc", "tree"] = "mcmc",
+        n_chains: int = 4,
+        n_draws: int | None = None,
+        thin: int | None = None,
+        budget: float | None = None,
+        draw: Method = "exact",
+        max_order: int | None = None,
+        max_tests: int | None = MAX_TESTS,
+        knowledge: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = 1,
+        checkpoint: Any = None,
+        verbose: bool = False,
+    ):
+        self.knowledge = knowledge
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.s = s
+        self.ci_test = ci_test
+        self.family_score = family_score
+        self.ess = ess
+        self.polish = polish
+        self.max_parents = max_parents
+        self.posterior_from = posterior_from
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.thin = thin
+        self.budget = budget
+        self.draw = draw
+        self.max_order = max_order
+        self.max_tests = max_tests
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def paper(cls, s: int = 3, *, random_state: Any = None, verbose: bool = False, **changes: Any) -> BRAI:
+        """The published algorithm: CMI test with the C1 threshold, BDeu with ess 1, no polish, Algorithm 2.
+
+        What the paper leaves open is settled as docs/paper-map.md lists; of that, the raised threshold on
+        bootstrap samples (CITest.correction) and the test of v-structures (CITest.colliders) are not in it.
+        """
+        settings: dict[str, Any] = {"ci_test": "cmi-c1", "family_score": "bdeu", "ess": 1.0, "polish": False}
+        settings |= {"posterior_from": "tree", "draw": "paper"}
+        return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> BRAI:
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check()
+        seed = seed_sequence(self.random_state)
+        deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
+        data, learner, scores = self._start(X, growing if self.polish else deadline)
+        with self._workers(data, seed) as workers:
+            with tree_progress(self.verbose) as progress:
+                tree = grow_with(workers, learner, scores, int(self.s), seed, progress)
+            best = best_route(tree)
+            self.polish_trace_ = [("tree", best.log_score)]
+            if self.polish and not isinstance(self.ci_test, Oracle):
+                with status(self.verbose, "searching on from the tree"):
+                    bounds = self._bounds(scores.data.names)._asdict()
+                    table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
+                    found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
+                best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
+        self._finish(data, learner, best, tree.n_truncated)
+        self.tree_: GGT = tree
+        self._seed = seed
+        self._known_chains: Draws | None = None
+        return self
+
+    @contextmanager
+    def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Workers]:
+        with Checkpoint.of(self, data, seed) as store:
+            yield Workers(self.n_jobs, store)
+
+    def _check(self) -> None:
+        self._check_count("s", least=1)
+        for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
+        self._check_count("n_chains", "max_parents", least=1)
+        self._check_count("n_draws", "thin", least=1, none="a number that suits the data")
+        steps = self.n_chains * (self.n_draws or 1000) * (self.thin or 100)
+        if steps > MAX_STEPS:
+            raise ValueError(
+                f"n_chains × n_draws × thin is {steps:.3g}: chains of more than {MAX_STEPS:.0e} steps take days, "
+                "so lower one of them"
+            )
+        if self.budget is not None and not (isinstance(self.budget, Real) and self.budget > 0):
+            raise ValueError(f"budget is {self.budget!r}: give a number of seconds, or None for no limit")
+
+    def _deadline(self, share: float = 1.0) -> float:
+        return math.inf if self.budget is None else time.monotonic() + share * self.budget
+
+    @interruptible
+    def chains(self) -> Draws:
+        """DAGs drawn by MCMC over all DAGs, made once, with `r_hat()`, `ess()`, `disagreement()`; see
+        brai.posterior.mcmc.
+
+        Nodes are sorted by name. A ConvergenceWarning is given where chains have not come together.
+        """
+        check_is_fitted(self)
+        if self._known_chains is None:
+            deadline = self._deadline()
+            foresee(self._train, self, chains=True)
+            with self._workers(self._train, self._seed) as workers:
+                self._known_chains = self._drawn(workers, deadline)
+            _warn_of_chains(self._known_chains)
+        return self._known_chains
+
+    def _drawn(self, workers: Workers, deadline: float) -> Draws:
+        """DAGs of chains that start at the best graph, and where searches from draws of the tree end."""
+        _, scores = self._scores(self._train)
+        names = scores.data.names
+        best = families_of(self.dag_.reorder(names))
+        bounds = bounds_of(self._obeyed, names)._asdict()
+        table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
+        table.add(family for leaf in self.tree_.leaves for family in leaf.families)
+        table.add(best)
+        table.grow(best, SLACK)
+        least, n = self.log_score_ - MODES, 2 * self.n_chains
+        climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
+        starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
+        starts += [best] * (self.n_chains - len(starts))
+        n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
+        thin = self.thin or max(100, 10 * len(names))
+        with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
+            return sample_dags(
+                table,
+                n_draws,
+                starts=starts,
+                thin=thin,
+                burn_in=thin * n_draws // 2,
+                max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
+                seed=_branch(self._seed, 1),
+                deadline=deadline,
+                advance=advance,
+                workers=workers,
+            )
+
+    @interruptible
+    def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
+        """Draw n CPDAGs of the tree with their log scores; ``draw`` says how.
+
+        With knowledge they are directed as mpdag_ is: all their DAGs obey. The same goes for `k_best` and
+        `distribution`.
+        """
+        check_is_fitted(self)
+        rng = generator(random_state)
+        classes: dict[Draw, PDAG] = {}
+        drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
+        for one in drawn:
+            if one not in classes:
+                cpdag = cpdag_of(one.families, self.tree_.names)
+                classes[one] = self._class(cpdag, self.dag_.names)
+        return [(classes[one], one.log_score) for one in drawn]
+
+    @interruptible
+    def k_best(self, k: int) -> list[tuple[PDAG, float]]:
+        """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer.
+
+        A better one that polishing found is the first.
+        """
+        check_is_fitted(self)
+        found = [(self._class(cpdag, self.dag_.names), score) for cpdag, score in k_best(self.tree_, k)]
+        if all(graph != self.mpdag_ for graph, _ in found):
+            found = [(self.mpdag_, self.log_score_), *found][:k]
+        return found
+
+    @interruptible
+    def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
+        """Every distinct CPDAG of the tree with its log score and its exact probability in "exact" draws.
+
+        TooManyError if the tree holds more than ``limit`` distinct DAGs.
+        """
+        check_is_fitted(self)
+        rows = distribution(self.tree_, temperature, limit)
+        return [(self._class(cpdag, self.dag_.names), score, share) for cpdag, score, share in rows]
+
+    def posterior(
+        self,
+        k: int | None = None,
+        *,
+        draws: int | None = None,
+        temperature: float | None = None,
+        prior: Prior | None = None,
+        random_state: Any = 0,
+    ) -> Posterior:
+        """Graphs with their probabilities, as ``posterior_from`` says: draws of `chains`, or graphs of the tree.
+
+        With ``k`` they are the k best distinct CPDAGs of the tree, weighed by their scores (the paper's; 100 by
+        default); with ``draws`` so many draws of the tree at a temperature (1), weighed by how often each came.
+        ``prior`` is uniform on "dags", or on "classes", the default for draws of the tree: it draws CPDAGs by
+        their scores whatever their sizes, and "dags" multiplies by these.
+
+        With knowledge the graphs are DAGs, those drawn by chains or those of the CPDAGs that obey (a sample
+        where a CPDAG has many of them, see brai.obeying), and chains have a uniform prior on DAGs only.
+        """
+        check_is_fitted(self)
+        if draws is not None and k is not None:
+            raise ValueError(f"k is {k} and draws is {draws}: give one, graphs of the tree are its best or draws")
+        if draws is None and temperature is not None:
+            raise ValueError("temperature is that of draws: give their number too, draws=500")
+        if draws is not None:
+            check_count("draws", draws, 1)
+            drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
+            return self._weighed(lambda own: Posterior.from_draws(drawn, own), prior or "classes")
+        if k is None and self.posterior_from == "mcmc":
+            chained = self.chains().draws(self.dag_.names)
+            if self._obeyed is not None:
+                return posterior_of_dags(chained, prior)
+            return Posterior.from_draws(chained, prior or "dags", drawn="dags")
+        best = self.k_best(100 if k is None else k)
+        return self._weighed(lambda own: Posterior.from_scores(best, own), prior or "dags")
+
+    @interruptible
+    def n_distinct(self, limit: int | None = None) -> Count:
+        """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
+        check_is_fitted(self)
+        return count_distinct(self.tree_, limit)
+
+
+def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
+    """A seed of its own for a part of the work, whatever was drawn before; the tree has paths from 0 on."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1 - part))
+
+
+def _warn_of_chains(chains: Draws) -> None:
+    r_hat, ess, differ = chains.r_hat(), chains.ess(), chains.disagreement()[0]
+    if not r_hat <= R_HAT or ess < ESS or differ > DIFFER:
+        warnings.warn(
+            f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
+            f"{ess:.0f} (good: from {ESS} on), edges differ by up to {differ:.2f} between chains (good: up to "
+            f"{DIFFER}): raise n_draws or thin and fit again, or take probabilities as rough",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

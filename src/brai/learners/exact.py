@@ -1,0 +1,175 @@
+"""Front doors to what only few variables allow: exact answers, and a chain that draws on them.
+
+Both refuse, before they start, what would take more than ``max_gb`` or ``max_minutes``; see
+`brai.posterior.exact.estimate`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from brai.graphs.pdag import families_of
+from brai.learners.base import StructureLearner
+from brai.posterior import exact
+from brai.posterior.dp_mcmc import Chain, sample_dags
+from brai.posterior.weighted import Floats, Posterior, Prior
+from brai.runtime.interrupts import interruptible
+from brai.runtime.progress import status
+
+
+class Exact(StructureLearner):
+    """The DAG of highest score, the k best classes and the exact probability of every edge (brai.posterior.exact).
+
+    Parameters
+    ----------
+    k : int, classes in `posterior()`; None for all of up to 5 variables, else 1000
+    max_parents : int, or None
+    family_score, ess : as in RAI
+    max_gb, max_minutes : float, what it may take
+    verbose : bool, says on standard error what it is at
+
+    Attributes
+    ----------
+    cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+
+    Edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, every DAG having the same
+    prior. Markov blankets, paths, predictions and effects are those of the k best classes.
+    """
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        max_parents: int | None = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        max_gb: float = exact.MAX_GB,
+        max_minutes: float = exact.MAX_MINUTES,
+        verbose: bool = False,
+    ):
+        self.k = k
+        self.max_parents = max_parents
+        self.family_score = family_score
+        self.ess = ess
+        self.max_gb = max_gb
+        self.max_minutes = max_minutes
+        self.verbose = verbose
+
+    def _limits(self) -> dict[str, Any]:
+        return {
+            "score": self.family_score,
+            "ess": self.ess,
+            "max_parents": self.max_parents,
+            "max_gb": self.max_gb,
+            "max_minutes": self.max_minutes,
+        }
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> Exact:
+        """Search in a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check_count("k", least=1, none="a number that suits the data")
+        data = self._taken(X)
+        with status(self.verbose, "best DAG"):
+            dag, log_score = exact.map_network(data, **self._limits())
+        self._keep(data, families_of(dag.reorder(sorted(data.names))), log_score)
+        self._known_edges: Floats | None = None
+        return self
+
+    def posterior(self, k: int | None = None, prior: Prior = "dags") -> Posterior:
+        """The k best classes, by default as many as the learner was told."""
+        check_is_fitted(self)
+        with status(self.verbose, "best classes"):
+            return exact.posterior(self._train, k=self.k if k is None else k, prior=prior, **self._limits())
+
+    def edge_probabilities(self) -> Floats:
+        """P(i → j | data), summed over all DAGs; (d, d), in the order of feature_names_in_."""
+        check_is_fitted(self)
+        if self._known_edges is None:
+            with status(self.verbose, "edges"):
+                self._known_edges = exact.edge_probabilities(self._train, **self._limits())
+        return self._known_edges.copy()
+
+    def adjacency_probabilities(self) -> Floats:
+        """P(i and j are adjacent | data), summed over all DAGs."""
+        edges = self.edge_probabilities()
+        return np.minimum(edges + edges.T, 1.0)
+
+
+class DPMCMC(StructureLearner):
+    """DAGs drawn by a chain some of whose proposals come from exact edge probabilities (Eaton & Murphy 2007).
+
+    Parameters
+    ----------
+    n : int, DAGs drawn
+    burn_in, thin : int, steps before the first, and steps from one to the next
+    global_share : float, share of proposals that are whole graphs
+    max_parents : int, or None
+    family_score, ess : as in RAI
+    max_gb, max_minutes : float, what it may take
+    random_state : of the chain
+    verbose : bool, says on standard error what it is at
+
+    Attributes
+    ----------
+    cpdag_, dag_, log_score_ : the DAG of highest score among those drawn, and its class
+    chain_ : brai.posterior.dp_mcmc.Chain, the DAGs in the order in which they came, and shares accepted
+    n_features_in_, feature_names_in_
+    """
+
+    def __init__(
+        self,
+        n: int = 10_000,
+        *,
+        burn_in: int = 10_000,
+        thin: int = 100,
+        global_share: float = 0.1,
+        max_parents: int | None = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        max_gb: float = exact.MAX_GB,
+        max_minutes: float = exact.MAX_MINUTES,
+        random_state: Any = 0,
+        verbose: bool = False,
+    ):
+        self.n = n
+        self.burn_in = burn_in
+        self.thin = thin
+        self.global_share = global_share
+        self.max_parents = max_parents
+        self.family_score = family_score
+        self.ess = ess
+        self.max_gb = max_gb
+        self.max_minutes = max_minutes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> DPMCMC:
+        """Draw from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        data = self._taken(X)
+        with status(self.verbose, "chain over DAGs"):
+            self.chain_: Chain = sample_dags(
+                data,
+                self.n,
+                burn_in=self.burn_in,
+                thin=self.thin,
+                global_share=self.global_share,
+                score=self.family_score,
+                ess=self.ess,
+                max_parents=self.max_parents,
+                random_state=self.random_state,
+                max_gb=self.max_gb,
+                max_minutes=self.max_minutes,
+            )
+        best = int(np.argmax(np.round(self.chain_.log_scores, 9)))
+        dag = self.chain_.dag(best).reorder(sorted(data.names))
+        self._keep(data, families_of(dag), float(self.chain_.log_scores[best]))
+        return self
+
+    def posterior(self, prior: Prior = "dags") -> Posterior:
+        """The classes of the DAGs drawn, by how often they came."""
+        check_is_fitted(self)
+        return Posterior.from_draws(self.chain_.draws(), prior, drawn="dags")

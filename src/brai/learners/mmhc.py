@@ -1,0 +1,86 @@
+"""`MMHC`: max-min hill climbing."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from brai.graphs.pdag import families_of
+from brai.learners.base import StructureLearner
+from brai.learners.score_search import HillClimbing
+from brai.runtime.interrupts import interruptible
+from brai.search.mmpc import neighbourhoods
+
+
+class MMHC(StructureLearner):
+    """Max-min hill climbing (Tsamardinos, Brown & Aliferis 2006): neighbours by tests, directions by score.
+
+    Parameters
+    ----------
+    alpha : float, level of the G² tests
+    min_rows_per_cell : float, rows per cell below which a test is not made; None for no such rule
+    df : {"strata", "cells", "full"}, how degrees of freedom are counted; see brai.search.mmpc
+    max_order : int, largest condition set, or None
+    tabu, patience, ties : of the hill climbing, as in HillClimbing; those of the paper by default
+    max_parents, family_score, ess, knowledge : as in HillClimbing. Tests do not look at knowledge; neighbours are
+        then parted, and joined, as it says
+
+    Attributes
+    ----------
+    skeleton_ : (d, d) bool array, the neighbours that hill climbing may join
+    n_ci_tests_ : array, tests made, by order
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        min_rows_per_cell: float | None = 5.0,
+        df: Literal["strata", "cells", "full"] = "strata",
+        max_order: int | None = None,
+        tabu: int = 100,
+        patience: int = 15,
+        ties: Literal["auto", "columns"] = "auto",
+        max_parents: int | None = None,
+        knowledge: Any = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+    ):
+        self.knowledge = knowledge
+        self.alpha = alpha
+        self.min_rows_per_cell = min_rows_per_cell
+        self.df = df
+        self.max_order = max_order
+        self.tabu = tabu
+        self.patience = patience
+        self.ties = ties
+        self.max_parents = max_parents
+        self.family_score = family_score
+        self.ess = ess
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> MMHC:
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        data = self._taken(X)
+        allowed, required = self._bounds(data.names)
+        skeleton = neighbourhoods(
+            data,
+            alpha=self.alpha,
+            min_rows_per_cell=self.min_rows_per_cell,
+            max_order=self.max_order,
+            df=self.df,
+        )
+        near = (skeleton.adjacency & (allowed | allowed.T)) | required | required.T
+        climbing = HillClimbing(
+            knowledge=self.knowledge,
+            tabu=self.tabu,
+            patience=self.patience,
+            ties=self.ties,
+            max_parents=self.max_parents,
+            allowed=near,
+            family_score=self.family_score,
+            ess=self.ess,
+        ).fit(data)
+        self._keep(data, families_of(climbing.dag_.reorder(sorted(data.names))), climbing.log_score_)
+        self.skeleton_, self.n_ci_tests_ = near, skeleton.n_ci_tests
+        return self

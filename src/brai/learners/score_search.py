@@ -1,0 +1,184 @@
+"""Learners by score: `HillClimbing` and `OrderSearch`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from brai.graphs.pdag import PDAG
+from brai.learners.base import StructureLearner
+from brai.runtime.interrupts import interruptible
+from brai.runtime.seeds import seed_sequence
+from brai.search.family_table import FamilyTable
+from brai.search.hill_climbing import hill_climb
+from brai.search.orders import search_by_order
+
+
+class HillClimbing(StructureLearner):
+    """Hill climbing and tabu search over DAGs: the best addition, deletion or reversal of an edge, repeatedly.
+
+    Parameters
+    ----------
+    tabu : int, length of the tabu list; 0 is plain hill climbing
+    patience : int, moves without a new best after which tabu search ends
+    restarts : int, further climbs from perturbed copies of the best DAG
+    perturbations : int, edges toggled to perturb it
+    ties : "auto" or "columns". "columns" breaks ties by the order of columns, as bnlearn does; "auto" does not
+        look at it, and climbs twice, see brai.search
+    max_parents : int, or None
+    start : PDAG to start from (a DAG), or None for no edges
+    allowed : (d, d) bool array in the order of columns, which edges i → j may be added; or None for all
+    knowledge : as in RAI; required edges stay, though they be more than max_parents
+    family_score, ess : as in RAI
+    random_state : for restarts
+
+    Attributes
+    ----------
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    n_moves_, n_scored_ : int, moves made and families scored
+    """
+
+    def __init__(
+        self,
+        *,
+        tabu: int = 20,
+        patience: int = 20,
+        restarts: int = 0,
+        perturbations: int = 10,
+        ties: Literal["auto", "columns"] = "auto",
+        max_parents: int | None = None,
+        start: PDAG | None = None,
+        allowed: Any = None,
+        knowledge: Any = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        random_state: Any = 0,
+    ):
+        self.knowledge = knowledge
+        self.tabu = tabu
+        self.patience = patience
+        self.restarts = restarts
+        self.perturbations = perturbations
+        self.ties = ties
+        self.max_parents = max_parents
+        self.start = start
+        self.allowed = allowed
+        self.family_score = family_score
+        self.ess = ess
+        self.random_state = random_state
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> HillClimbing:
+        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check_count("tabu", "restarts", "perturbations")
+        self._check_count("max_parents", none="no limit")
+        self._check_count("patience", least=1)
+        if self.ties not in ("auto", "columns"):
+            raise ValueError(f"ties is {self.ties!r}: choose 'auto' or 'columns'")
+        data, scores = self._scores(X)
+        rank = [data.names.index(name) for name in scores.data.names]
+        bounds, known = self._bounds(scores.data.names), self._knowledge()
+        start = _start_graph(self.start, scores.data.names)
+        if known is not None and self.start is not None and (broken := known.violations(self.start)):
+            raise ValueError(f"start does not obey the knowledge: {'; '.join(broken)}: change it, or leave it out")
+        allowed = _allowed_edges(self.allowed, rank)
+        if allowed is not None:
+            for i, j in np.argwhere(bounds.required & ~allowed):
+                names = scores.data.names
+                raise ValueError(f"{names[i]!r} → {names[j]!r} is required and not allowed: allow it")
+        found = hill_climb(
+            scores,
+            start=start,
+            allowed=bounds.allowed if allowed is None else bounds.allowed & allowed,
+            required=bounds.required,
+            max_parents=self.max_parents,
+            tabu=self.tabu,
+            patience=self.patience,
+            restarts=self.restarts,
+            perturbations=self.perturbations,
+            orders=None if self.ties == "auto" else [np.argsort(rank).tolist()],
+            seed=seed_sequence(self.random_state),
+        )
+        self._keep(data, found.families, found.log_score)
+        self.n_moves_, self.n_scored_ = found.n_moves, found.n_scored
+        return self
+
+
+def _start_graph(start: PDAG | None, names: tuple[str, ...]) -> np.ndarray[Any, Any] | None:
+    if start is None:
+        return None
+    if not isinstance(start, PDAG) or not start.is_dag():
+        raise ValueError(f"start is {start!r}: give a DAG, such as graph.to_dag(), or None")
+    return start.reorder(names).adjacency
+
+
+def _allowed_edges(allowed: Any, rank: list[int]) -> np.ndarray[Any, Any] | None:
+    if allowed is None:
+        return None
+    edges = np.array(allowed, bool)
+    if edges.shape != (len(rank), len(rank)):
+        raise ValueError(f"allowed has shape {edges.shape}: give one row and one column for each of {len(rank)}")
+    edges = edges[np.ix_(rank, rank)]
+    np.fill_diagonal(edges, False)
+    return edges
+
+
+class OrderSearch(StructureLearner):
+    """Local search over orders of the variables, on a table of scored parent sets.
+
+    Parameters
+    ----------
+    restarts : int, climbs from random orders
+    kicks : int, kicks after each climb, for each variable: iterated local search
+    max_parents : int, largest parent set
+    pairs, larger : int, candidates of which pairs, and larger sets, are listed
+    grow : bool, whether it may
+    knowledge : as in HillClimbing
+    family_score, ess : as in RAI
+    random_state : of the orders
+
+    Attributes
+    ----------
+    cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
+    n_sets_, n_reached_ : int, parent sets in the table; climbs of the last search that reached the best score
+    """
+
+    def __init__(
+        self,
+        *,
+        restarts: int = 20,
+        kicks: int = 20,
+        max_parents: int = 4,
+        pairs: int = 60,
+        larger: int = 14,
+        grow: bool = True,
+        knowledge: Any = None,
+        family_score: str = "bdeu",
+        ess: float = 1.0,
+        random_state: Any = 0,
+    ):
+        self.knowledge = knowledge
+        self.restarts = restarts
+        self.kicks = kicks
+        self.max_parents = max_parents
+        self.pairs = pairs
+        self.larger = larger
+        self.grow = grow
+        self.family_score = family_score
+        self.ess = ess
+        self.random_state = random_state
+
+    @interruptible
+    def fit(self, X: Any, y: Any = None) -> OrderSearch:
+        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        self._check_count("restarts", least=1)
+        self._check_count("kicks", "max_parents", "pairs", "larger")
+        data, scores = self._scores(X)
+        bounds = self._bounds(scores.data.names)._asdict()
+        table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger, **bounds)
+        seed = seed_sequence(self.random_state)
+        found = search_by_order(table, restarts=self.restarts, kicks=self.kicks, grow=self.grow, seed=seed)
+        self._keep(data, found.families, found.log_score)
+        self.n_sets_, self.n_reached_ = found.n_sets, found.n_reached
+        return self

@@ -1,7 +1,0 @@
-"""The experiments of the paper, each one command: ``brai paper table1``, ``figure3``, ``figure4``.
-
-- `brai.paper.sources`: the data sets, original or sampled
-- `brai.paper.cells`: an experiment as independent cells, journalled, so that a killed run goes on where it stopped
-- `brai.paper.table1`, `brai.paper.figure3`, `brai.paper.figure4`: what a cell computes, and the table or picture
-- `brai.paper.record`: what is written down of a run
-"""

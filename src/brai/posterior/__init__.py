@@ -1,0 +1,1 @@
+"""Posterior over structures, and what follows from it."""

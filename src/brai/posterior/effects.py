@@ -1,0 +1,302 @@
+"""Causal questions when the graph is not certain: P(y | do(x)) averaged over the DAGs of a posterior.
+
+IDA (Maathuis, Kalisch & Bühlmann 2009) works out an effect for every DAG of an equivalence class; BIDA (Pensar et
+al. 2020) averages over a posterior. Here both are done for categorical variables
+(`brai.kinds.discrete.adjustment`). In a DAG without a directed path from x to y the effect is exactly zero and
+P(y | do(x)) = P(y); nothing is estimated there that is known. In the others P(y | do(x)) = Σ_z P(y | x, z) P(z),
+where z is
+
+- ``"optimal"`` (default): the parents of the nodes on directed paths from x to y, but for these nodes and x. Of
+  all sets that may be adjusted for it gives the least variance (Henckel, Perković & Maathuis 2022), and x varies
+  more given it than given its own parents;
+- ``"parents"``: the parents of x, as IDA and BIDA have it. Where they determine x, hardly anything is left to see.
+
+Two kinds of uncertainty are told apart: how much graphs differ (``spread``), and how well the data determine the
+answer within a graph (``parameter_sd``). Like any posterior the latter trusts its prior: with a small ess a cell
+in which a handful of rows all agree is taken to be nearly certain. That no common cause is missing from the data
+remains an assumption.
+
+References: Henckel, Perković & Maathuis 2022, "Graphical criteria for efficient total effect estimation via
+adjustment in causal linear models", JRSS B 84. Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional
+intervention effects from observational data", Annals of Statistics 37. Pensar, Talvitie, Hyttinen & Koivisto 2020,
+"A Bayesian approach for estimating causal effects from observational data", AAAI.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from brai.data.dataset import DataError, Dataset
+from brai.data.states import as_label
+from brai.graphs.adjacency import bits
+from brai.kinds.discrete.adjustment import Floats, adjusted, unchanged
+from brai.posterior.weighted import Posterior, Share, frequency_variance
+from brai.runtime.checks import near
+from brai.runtime.seeds import RandomState, generator
+
+Adjustment: TypeAlias = Literal["parents", "optimal"]
+
+
+class GraphEffect(NamedTuple):
+    """What the DAGs say in which this set is adjusted for; ``causes``: a directed path leads from x to y."""
+
+    adjusted_for: tuple[str, ...]
+    causes: bool
+    probability: float
+    distribution: Floats
+    effect: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect:
+    """P(outcome | do(cause)) under structure uncertainty; print it for a summary.
+
+    Attributes
+    ----------
+    cause, outcome, cause_states, outcome_states : what was asked; states are rows and columns of the tables
+    p_causes : probability of a directed path from cause to outcome; in DAGs without one there is no effect
+    distribution : P(outcome | do(cause)), averaged over DAGs
+    spread : its standard deviation over DAGs
+    parameter_sd : the root of its mean variance within a DAG, given the data
+    change, values : the effect is that of the cause going from change[0] to change[1], on the mean of ``values``
+    effect, effect_spread, effect_parameter_sd, effect_sd : averaged; over DAGs; within them; both together
+    p_flip : probability of the DAGs in which the effect has the opposite sign
+    support : for each state of the cause, probability of the configurations adjusted for in which it was seen;
+        where it is low, the prior fills in
+    graphs : GraphEffect for each kind of DAG, most probable first
+    n_dags, exact : DAGs looked at, and whether these were all of them
+    p_causes_standard_error, standard_error, effect_standard_error : of drawing DAGs if not; estimated from the
+        draws, so 0 also where all that were drawn agree
+    """
+
+    cause: str
+    outcome: str
+    cause_states: tuple[Any, ...]
+    outcome_states: tuple[Any, ...]
+    p_causes: float
+    p_causes_standard_error: float
+    distribution: Floats
+    spread: Floats
+    parameter_sd: Floats
+    standard_error: Floats
+    change: tuple[Any, Any]
+    values: Mapping[Any, float]
+    effect: float
+    effect_spread: float
+    effect_parameter_sd: float
+    effect_standard_error: float
+    p_flip: float
+    support: Floats
+    graphs: tuple[GraphEffect, ...]
+    n_dags: int
+    exact: bool
+
+    @property
+    def effect_sd(self) -> float:
+        """Standard deviation of the effect, over graphs and parameters together."""
+        return math.hypot(self.effect_spread, self.effect_parameter_sd)
+
+    def __repr__(self) -> str:
+        return (
+            f"Effect({self.cause!r} on {self.outcome!r}: {self.effect:+.4f} ±{self.effect_sd:.4f}, "
+            f"P(causes) = {self.p_causes:.4f})"
+        )
+
+    def __str__(self) -> str:
+        sd = np.hypot(self.spread, self.parameter_sd)
+        width = max(len(str(state)) for state in self.cause_states)
+        columns = max(15, *(len(str(state)) for state in self.outcome_states))
+        lines = [
+            f"P({self.outcome} | do({self.cause})), ± one standard deviation over graphs and parameters",
+            " ".join(["", " " * width, *(f"{state!s:>{columns}}" for state in self.outcome_states)]),
+        ]
+        for state, own, own_sd in zip(self.cause_states, self.distribution, sd, strict=True):
+            cells = (f"{f'{p:.4f} ±{s:.4f}':>{columns}}" for p, s in zip(own, own_sd, strict=True))
+            lines.append(" ".join(["", f"{state!s:{width}}", *cells]))
+        named = [label for label, value in self.values.items() if value]
+        single = len(named) == 1 and self.values[named[0]] == 1
+        what = f"P({self.outcome} = {named[0]})" if single else f"the mean of {self.outcome}"
+        one, other = self.change
+        lines += [
+            f"{self.cause} from {one} to {other} changes {what} by {self.effect:+.4f}, "
+            f"±{self.effect_spread:.4f} over graphs, ±{self.effect_parameter_sd:.4f} by parameters",
+            f"graphs without an effect {1 - self.p_causes:.1%}, with the opposite sign {self.p_flip:.1%}",
+        ]
+        for state, seen in zip(self.cause_states, self.support, strict=True):
+            if seen < 0.9 and state in self.change:
+                lines.append(f"{self.cause} = {state} is never seen in {1 - seen:.0%} of what is adjusted for")
+        return "\n".join(lines)
+
+
+def causal_effect(
+    posterior: Posterior,
+    data: Any,
+    cause: str,
+    outcome: str,
+    *,
+    change: tuple[Any, Any] | None = None,
+    values: Mapping[Any, float] | None = None,
+    ess: float = 1.0,
+    adjustment: Adjustment = "optimal",
+    n_dags: int | None = None,
+    random_state: RandomState = 0,
+) -> Effect:
+    """P(outcome | do(cause)) averaged over the DAGs of the posterior.
+
+    The effect is the change of the mean outcome when the cause goes from ``change[0]`` to ``change[1]``, by
+    default from its first to its last state. ``values`` says what each state of the outcome counts, states left
+    out 0. So {"yes": 1} makes the effect P(yes | do(to)) - P(yes | do(from)). By default the labels count if they
+    are numbers, else the last state counts 1. ``adjustment`` is "optimal" or "parents", see above; ``n_dags`` and
+    ``random_state`` are as in `Posterior.paths`.
+    """
+    names = tuple(sorted(posterior.names))
+    data = Dataset.of(data).select(names)
+    x, y = (_place(names, name) for name in (cause, outcome))
+    if x == y:
+        raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
+    if adjustment not in ("optimal", "parents"):
+        raise ValueError(f"adjustment is {adjustment!r}: choose 'optimal' or 'parents'")
+    change, values = _change(data, x, change), _values(data, y, values)
+    weights = _weights(data, x, y, change, values)
+    average, kinds = _kinds(posterior.shares(n_dags), x, y, adjustment == "optimal", generator(random_state))
+    answers = [
+        adjusted(data, x, y, tuple(bits(given)), weights, ess) if causes else unchanged(data, x, y, ess)
+        for given, causes in kinds
+    ]
+    tables, effects = [one.mean for one in answers], [one.effect for one in answers]
+    effect = float(average.mean(effects))
+    graphs = [
+        GraphEffect(tuple(names[i] for i in bits(given)), causes, float(p), one.mean, one.effect)
+        for (given, causes), p, one in zip(kinds, average.mass, answers, strict=True)
+    ]
+    return Effect(
+        cause=cause,
+        outcome=outcome,
+        cause_states=data.states[x],
+        outcome_states=data.states[y],
+        p_causes=float(average.mean([causes for _, causes in kinds])),
+        p_causes_standard_error=average.frequency_error([causes for _, causes in kinds]),
+        distribution=average.mean(tables),
+        spread=average.spread(tables),
+        parameter_sd=np.sqrt(average.mean([one.variance for one in answers])),
+        standard_error=average.standard_error(tables),
+        change=change,
+        values=values,
+        effect=effect,
+        effect_spread=float(average.spread(effects)),
+        effect_parameter_sd=math.sqrt(average.mean([one.effect_variance for one in answers])),
+        effect_standard_error=float(average.standard_error(effects)),
+        p_flip=float(average.mean([value * effect < 0 for value in effects])),
+        support=average.mean([one.support for one in answers]),
+        graphs=tuple(sorted(graphs, key=lambda g: (-g.probability, g.adjusted_for))),
+        n_dags=average.n_dags,
+        exact=average.exact,
+    )
+
+
+class _Average:
+    """Averages over DAGs that fall into kinds; ``frequency`` has the classes in rows, the kinds in columns."""
+
+    def __init__(self, shares: list[Share], frequency: Floats, in_doubt: Sequence[bool]):
+        self._shares, self._frequency, self._in_doubt = shares, frequency, in_doubt
+        self.mass = np.array([share.weight for share in shares]) @ frequency
+        self.n_dags, self.exact = sum(share.n for share in shares), not any(share.drawn for share in shares)
+
+    def mean(self, values: Sequence[Any]) -> Any:
+        return np.tensordot(self.mass, np.asarray(values, np.float64), 1)
+
+    def spread(self, values: Sequence[Any]) -> Any:
+        return np.sqrt(self.mean((np.asarray(values) - self.mean(values)) ** 2))
+
+    def standard_error(self, values: Sequence[Any]) -> Any:
+        """Standard error of the mean, from the classes whose DAGs were drawn."""
+        variance = np.zeros_like(self.mean(values))
+        for share, own in zip(self._shares, self._frequency, strict=True):
+            if share.drawn:
+                off = np.asarray(values) - np.tensordot(own, np.asarray(values), 1)
+                variance += share.weight**2 * np.tensordot(own, off**2, 1) / (share.n - 1)
+        return np.sqrt(variance)
+
+    def frequency_error(self, holds: Sequence[bool]) -> float:
+        """Standard error of the probability of the kinds that hold, from the classes where it is in doubt."""
+        classes = zip(self._shares, self._frequency @ np.array(holds), self._in_doubt, strict=True)
+        drawn = [(share, own) for share, own, in_doubt in classes if share.drawn and in_doubt]
+        return math.sqrt(sum(share.weight**2 * frequency_variance(own, share.n) for share, own in drawn))
+
+
+def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    states = data.states[x]
+    if change is None:
+        return states[0], states[-1]
+    if not (isinstance(change, tuple | list) and len(change) == 2):
+        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
+    one, other = (states[_place(states, state, f"{data.names[x]!r} has no state")] for state in change)
+    return one, other
+
+
+def _values(data: Dataset, y: int, values: Mapping[Any, float] | None) -> dict[Any, float]:
+    known, name = data.states[y], data.names[y]
+    if values is None:
+        numbers = all(isinstance(label, int | float) for label in known)
+        return {label: float(label) for label in known} if numbers else {known[-1]: 1.0}
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values is {values!r}: give a dict of state of {name!r} → number")
+    if wrong := [value for value in values.values() if not (isinstance(value, Real) and math.isfinite(value))]:
+        raise ValueError(f"values holds {wrong[0]!r}: give finite numbers")
+    return {known[_place(known, label, f"{name!r} has no state")]: float(own) for label, own in values.items()}
+
+
+def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float]) -> Floats:
+    """Coefficients of the effect in P(y | do(x))."""
+    outcome = np.array([values.get(label, 0.0) for label in data.states[y]])
+    outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
+    weights = np.zeros((len(data.states[x]), len(outcome)))
+    weights[data.states[x].index(change[0])] -= outcome
+    weights[data.states[x].index(change[1])] += outcome
+    return weights
+
+
+_Kind: TypeAlias = tuple[int, bool]  # what is adjusted for, and whether a directed path leads from x to y
+
+
+def _kinds(
+    shares: list[Share], x: int, y: int, optimal: bool, rng: np.random.Generator
+) -> tuple[_Average, list[_Kind]]:
+    """Sort the DAGs to look at into kinds that say the same."""
+    counts, in_doubt = [], []
+    for share in shares:
+        members = share.members
+        in_doubt.append(bool((members.possible_ancestors()[y] & ~members.certain_ancestors()[y]) >> x & 1))
+        found: Counter[_Kind] = Counter()
+        for order in share.orders(rng):
+            parents, ancestors = members.parents(order), members.ancestors(order)
+            causes = bool(ancestors[y] >> x & 1)
+            found[_optimal(parents, ancestors, x, y) if optimal and causes else parents[x], causes] += 1
+        counts.append(found)
+    kinds = list(dict.fromkeys(kind for own in counts for kind in own))
+    frequency = [[own[kind] / share.n for kind in kinds] for own, share in zip(counts, shares, strict=True)]
+    return _Average(shares, np.array(frequency), in_doubt), kinds
+
+
+def _optimal(parents: Sequence[int], ancestors: Sequence[int], x: int, y: int) -> int:
+    """Parents of the nodes on directed paths from x to y, but for these nodes and x (Henckel et al. 2022)."""
+    between = sum(1 << node for node in bits(ancestors[y] | 1 << y) if ancestors[node] >> x & 1)
+    around = 0
+    for node in bits(between):
+        around |= parents[node]
+    return around & ~between & ~(1 << x)
+
+
+def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
+    if (label := as_label(wanted, known)) not in known:
+        hint = near(str(wanted), [str(one) for one in known])
+        raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")
+    return known.index(label)

@@ -1,0 +1,365 @@
+"""Exact answers for up to about 20 variables, by dynamic programming over sets of variables.
+
+- `map_network`: the DAG of highest score (Silander & Myllymäki 2006).
+- `k_best`: the k Markov equivalence classes of highest score (Chen & Tian 2014).
+- `edge_probabilities`: P(i → j | D) over all DAGs, each order of variables as probable as another (Koivisto & Sood
+  2004, Koivisto 2006) or each DAG (the sum of Tian & He 2009).
+- `sample_dags`: independent draws from the posterior over all DAGs (the layers of Kuipers & Moffa 2017).
+- `posterior`: all classes, or the k best, as a `Posterior` that can be asked anything.
+
+Scores of all families with at most ``max_parents`` parents are kept in one table, d · 2^(d-1) numbers. `estimate`
+says what a call takes; a call that would take more than ``max_gb`` or ``max_minutes`` is refused before it starts.
+Variables are sorted by name inside, so the order of columns changes nothing but the order of the answer.
+
+References: Chen & Tian 2014, "Finding the k-best equivalence classes of Bayesian network structures for model
+averaging", AAAI. Koivisto 2006, "Advances in exact Bayesian structure discovery in Bayesian networks", UAI.
+Koivisto & Sood 2004, "Exact Bayesian structure discovery in Bayesian networks", JMLR 5. Kuipers & Moffa 2017,
+"Partition MCMC for inference on acyclic digraphs", JASA 112. Silander & Myllymäki 2006, "A simple approach for
+finding the globally optimal Bayesian network structure", UAI. Tian & He 2009, "Computing posterior
+probabilities of structural features in Bayesian networks", UAI.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.columns import count
+from brai.data.dataset import Dataset
+from brai.graphs.adjacency import bits
+from brai.graphs.pdag import PDAG
+from brai.kernels import dag_sums, subsets
+from brai.posterior.weighted import Posterior, Prior
+from brai.runtime.checks import check_count
+from brai.runtime.jit import announce
+from brai.runtime.seeds import RandomState, generator
+from brai.search.scores import FamilyScores
+
+Task: TypeAlias = Literal["map", "k_best", "order", "dags", "layers", "table"]
+Floats: TypeAlias = NDArray[np.float64]
+
+MAX_GB, MAX_MINUTES = 8.0, 10.0
+N_CLASSES = {1: 1, 2: 2, 3: 11, 4: 185, 5: 8782}  # Markov equivalence classes of so many variables
+_CHUNK = 50_000  # families scored at a time
+_LOSS = 1e-8  # of a probability; more is not handed out
+_SEED = 20061107  # of the random numbers that tell classes apart
+_CURES = {
+    "map": "set max_parents, leave variables out",
+    "k_best": "ask for fewer, set max_parents, leave variables out",
+    "order": "set max_parents, leave variables out",
+    "dags": "use prior='order', draw DAGs (brai.posterior.dp_mcmc), leave variables out",
+    "layers": "draw DAGs by a chain (BRAI.chains, brai.posterior.dp_mcmc), leave variables out",
+    "table": "set max_parents, leave variables out",
+}
+
+
+class TooLargeError(ValueError):
+    """The answer would take more memory or time than allowed."""
+
+
+class Cost(NamedTuple):
+    """What a call takes: bytes of memory, elementary steps, and minutes on one core."""
+
+    bytes: float
+    operations: float
+    minutes: float
+
+
+# --- what it takes --------------------------------------------------------------------------------------
+
+
+def estimate(d: int, what: Task, *, n_rows: int = 1000, max_parents: int | None = None, k: int = 100) -> Cost:
+    """Memory and time of a task on d variables: "map", "k_best", "order" or "dags" edges, or the "table" alone.
+
+    Steps: one for each family and row and parent; d² 2^d for the best network and "order" edges, 3^d for "dags"
+    edges (4^d for "layers", see `edge_probabilities`), d 2^d k for k best. Time is that of one core, meant to be
+    right within a factor of three.
+    """
+    if what not in _CURES:
+        raise ValueError(f"what is {what!r}: choose one of {', '.join(_CURES)}")
+    d = min(d, 200)  # more is out of the question, and numbers stay numbers
+    most = d - 1 if max_parents is None else min(max_parents, d - 1)
+    sizes = [(n, float(math.comb(d - 1, n))) for n in range(most + 1)]
+    n_families, cells = d * sum(c for _, c in sizes), d * 2.0 ** (d - 1)
+    counted = d * n_rows * sum((n + 3) * c for n, c in sizes)
+    steps, seconds, memory = counted, 1.5e-9 * counted + 2e-6 * n_families, 8 * cells + 3e8  # Python and numba
+    if what == "map":
+        steps, seconds, memory = steps + d * cells, seconds + 2e-9 * d * cells, memory + 12 * cells + 9 * 2.0**d
+    elif what == "order":
+        steps, seconds, memory = steps + d * cells, seconds + 1.2e-8 * d * cells, memory + 16 * cells + 16 * 2.0**d
+    elif what == "dags":
+        steps, seconds, memory = steps + 2 * 3.0**d, seconds + 2.5e-8 * 3.0**d, memory + 24 * cells + 64 * 2.0**d
+    elif what == "layers":
+        steps, seconds = steps + 2 * 4.0**d, seconds + 2e-8 * 4.0**d
+        memory += 16 * (d * 3.0 ** (d - 1) + 3.0**d) + 16 * cells
+    elif what == "k_best":
+        k = min(k, N_CLASSES.get(d, k))
+        scan = cells * n_families / d  # parents passed over because they are not within a set
+        steps, memory = steps + cells * k + scan, memory + 25 * k * 2.0**d + 24 * cells
+        seconds += 1e-7 * cells * k + 5e-10 * scan + 2e-4 * k
+    return Cost(memory, steps, seconds / 60)
+
+
+def _refuse(d: int, what: Task, cost: Cost, max_gb: float, max_minutes: float) -> None:
+    if cost.bytes > max_gb * 1e9 or cost.minutes > max_minutes:
+        raise TooLargeError(
+            f"{what!r} over {count(d, 'variable')} takes about {cost.bytes / 1e9:.3g} GB and {cost.minutes:.3g} "
+            f"minutes, where max_gb={max_gb:g} and max_minutes={max_minutes:g}: {_CURES[what]}, or raise these"
+        )
+
+
+# --- scores of all families ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FamilyScoreTable:
+    """Log scores of all families, as `brai.kernels.subsets` takes them."""
+
+    names: tuple[str, ...]  # as in the data
+    order: tuple[str, ...]  # sorted
+    scores: Floats  # (d, 2^(d-1)) over sorted names; -inf where there are too many parents
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        score: str,
+        ess: float,
+        max_parents: int | None,
+        what: Task,
+        max_gb: float,
+        max_minutes: float,
+        k: int = 1,
+    ) -> FamilyScoreTable:
+        """Score the families of the data, unless the task to come takes too much."""
+        data = Dataset.of(data)
+        check_count("max_parents", max_parents, none="no limit")
+        d = data.n_variables
+        cost = estimate(d, what, n_rows=data.n_rows, max_parents=max_parents, k=k)
+        _refuse(d, what, cost, max_gb, max_minutes)
+        order = tuple(data.names[i] for i in data.canonical_order())
+        scores = FamilyScores(data.select(order), score, ess, capacity=0)
+        return cls(data.names, order, _all_scores(scores, d, d - 1 if max_parents is None else max_parents))
+
+    def shifted(self) -> Floats:
+        """Scores with the best of each variable at 0: probabilities are the same."""
+        return np.ascontiguousarray(self.scores - self.scores.max(axis=1, keepdims=True))
+
+    def total(self, parents: list[int]) -> float:
+        """Log score of a DAG over sorted names."""
+        return float(sum(self.scores[v, subsets.squeeze(own, v)] for v, own in enumerate(parents)))
+
+    def dag(self, parents: list[int]) -> PDAG:
+        """A DAG over sorted names, given by sets of parents, with nodes as in the data."""
+        return PDAG.from_parents(self.order, [tuple(bits(own)) for own in parents]).reorder(self.names)
+
+    def outward(self, matrix: Floats) -> Floats:
+        """A matrix over sorted names, in the order of the data."""
+        rank = [self.order.index(name) for name in self.names]
+        return matrix[np.ix_(rank, rank)]
+
+
+def _all_scores(scores: FamilyScores, d: int, max_parents: int) -> Floats:
+    table = np.full((d, 1 << (d - 1)), -np.inf)
+    for v in range(d):
+        others = [u for u in range(d) if u != v]
+        for size in range(min(max_parents, d - 1) + 1):
+            sets = combinations(others, size)
+            while chunk := list(islice(sets, _CHUNK)):
+                members = np.array(chunk, np.int64).reshape(len(chunk), size)
+                at = (1 << (members - (members > v))).sum(axis=1)
+                table[v, at] = scores.families([(v, own) for own in chunk])
+    return table
+
+
+# --- answers ---------------------------------------------------------------------------------------------
+
+
+def map_network(
+    data: Any,
+    *,
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> tuple[PDAG, float]:
+    """The DAG of highest score, and its log score (Silander & Myllymäki 2006).
+
+    Of several best ones, a variable early in the sorted names is the sink; parents that do not help are left out.
+
+    >>> import brai
+    >>> dag, log_score = map_network(brai.load_network("cancer").sample(2000, random_state=0))
+    >>> dag.is_dag()
+    True
+    """
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "map", max_gb, max_minutes)
+    announce(subsets.best_parents, table.scores.dtype)
+    best, which = subsets.best_parents(table.scores)
+    sinks = subsets.best_sinks(best)
+    parents, left = [0] * len(table.names), (1 << len(table.names)) - 1
+    while left:
+        v = int(sinks[left])
+        left ^= 1 << v
+        parents[v] = int(subsets.widen(int(which[v, subsets.squeeze(left, v)]), v))
+    return table.dag(parents), table.total(parents)
+
+
+def k_best(
+    data: Any,
+    k: int,
+    *,
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> list[tuple[PDAG, float]]:
+    """The k distinct CPDAGs of highest score with their log scores, best first (Chen & Tian 2014); all if fewer.
+
+    The k best classes over each set of variables come from those over the set without one variable, a sink. One
+    DAG of a class will do: what a sink adds to skeleton and v-structures depends on the skeleton alone. Nor is a
+    class missed: without its sink it is a class over the rest, and were k others there better, each of them with
+    that sink would be another class, and better. With ``max_parents`` a class counts if one of its DAGs obeys it.
+
+    Classes are told apart by a 64-bit key of skeleton and v-structures, among those of equal score.
+    """
+    check_count("k", k, 1)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "k_best", max_gb, max_minutes, int(k))
+    announce(subsets.k_best_classes, table.scores.dtype)
+    d = len(table.names)
+    pool = _pool(d, min(int(k), N_CLASSES.get(d, int(k))))
+    rng = np.random.Generator(np.random.PCG64(_SEED))
+    edge_keys, v_keys = (rng.integers(-(2**63), 2**63 - 1, (d,) * n) for n in (2, 3))
+    edge_keys = np.triu(edge_keys) + np.triu(edge_keys, 1).T
+    subsets.k_best_classes(table.scores, _ranked(table.scores), edge_keys, v_keys, pool)
+    found = [_parents(pool, d, rank) for rank in range(int(pool.size[-1]))]
+    scored = sorted(((table.total(own), own) for own in found), key=lambda one: -one[0])
+    return [(table.dag(own).to_cpdag(), value) for value, own in scored]
+
+
+def _pool(d: int, k: int) -> subsets.Pool:
+    score, key, sink, parents, rank = (
+        np.zeros((1 << d, k), kind) for kind in (np.float64, np.int64, np.int8, np.int32, np.int32)
+    )
+    return subsets.Pool(score, key, sink, parents, rank, np.zeros(1 << d, np.int64))
+
+
+def _ranked(scores: Floats) -> NDArray[np.int32]:
+    """Per variable its sets of parents by falling score, the smaller number first; as many for each."""
+    n = int(np.isfinite(scores[0]).sum())
+    return np.argsort(-scores, axis=1, kind="stable")[:, :n].astype(np.int32)
+
+
+def _parents(pool: subsets.Pool, d: int, rank: int) -> list[int]:
+    parents, left = [0] * d, (1 << d) - 1
+    while left:
+        v, own, rank = (int(column[left, rank]) for column in (pool.sink, pool.parents, pool.rank))
+        parents[v] = own
+        left ^= 1 << v
+    return parents
+
+
+def edge_probabilities(
+    data: Any,
+    *,
+    prior: Literal["order", "dags"] = "dags",
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> Floats:
+    """P(i → j | D) over all DAGs with at most ``max_parents`` parents, exactly; row to column, as in the data.
+
+    - ``prior="dags"``: every DAG has the same prior (Tian & He 2009). 3^d steps, to 20 variables. The sum has
+      terms of both signs; if probabilities of parents do not add up to 1 within 1e-8, a sum over layers without
+      signs takes its place, 4^d steps, and where that is too much, ArithmeticError is raised.
+    - ``prior="order"``: every pair of an order of the variables and a DAG that agrees with it has the same prior,
+      so a DAG counts once for each of its topological orders (Koivisto & Sood 2004, without their factor for the
+      number of parents). DAGs of one class may differ in that. d² 2^d steps, to 20 variables and more.
+    """
+    if prior not in ("order", "dags"):
+        raise ValueError(f"prior is {prior!r}: choose 'order' or 'dags'")
+    table = FamilyScoreTable.of(data, score, ess, max_parents, prior, max_gb, max_minutes)
+    announce(subsets.order_edges, table.scores.dtype)
+    if prior == "order":
+        edges = subsets.order_edges(table.shifted())
+    else:
+        edges, loss = dag_sums.dag_edges_by_sinks(table.shifted())
+        if not loss <= _LOSS:
+            edges = _without_signs(table, loss, max_gb, max_minutes)
+    return table.outward(np.minimum(edges, 1.0))
+
+
+def _without_signs(table: FamilyScoreTable, loss: float, max_gb: float, max_minutes: float) -> Floats:
+    try:
+        _refuse(d := len(table.names), "layers", estimate(d, "layers", n_rows=0), max_gb, max_minutes)
+    except TooLargeError as error:
+        raise ArithmeticError(
+            f"signed terms cancel, probabilities are wrong by {loss:.1g} or more; {error}"
+        ) from None
+    return np.asarray(dag_sums.dag_edges(table.shifted()))
+
+
+def sample_dags(
+    data: Any,
+    n: int,
+    *,
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    random_state: RandomState = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> list[tuple[PDAG, float]]:
+    """n DAGs with their log scores, drawn independently from the posterior in which all DAGs have the same prior.
+
+    Layers of the DAG are drawn by the sum over layers (Kuipers & Moffa 2017), then the parents of each node; no
+    chain is involved. 4^d steps, to 15 variables.
+
+    >>> import brai
+    >>> len(sample_dags(brai.load_network("cancer").sample(500, random_state=0), 100, random_state=0))
+    100
+    """
+    check_count("n", n, 1)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "layers", max_gb, max_minutes)
+    announce(dag_sums.draw_dags, table.scores.dtype)
+    scores, d = table.shifted(), len(table.names)
+    drawn = np.zeros((n, d), np.int64)
+    dag_sums.draw_dags(scores, dag_sums.sum_layers(scores), generator(random_state).random((n, 2 * d)), drawn)
+    kept: dict[tuple[int, ...], tuple[PDAG, float]] = {}
+    rows = [tuple(row) for row in drawn.tolist()]
+    for row in rows:
+        if row not in kept:
+            kept[row] = table.dag([*row]), table.total([*row])
+    return [kept[row] for row in rows]
+
+
+def posterior(
+    data: Any,
+    *,
+    k: int | None = None,
+    prior: Prior = "dags",
+    score: str = "bdeu",
+    ess: float = 1.0,
+    max_parents: int | None = None,
+    max_gb: float = MAX_GB,
+    max_minutes: float = MAX_MINUTES,
+) -> Posterior:
+    """The posterior over classes, to be asked for any feature.
+
+    It holds the ``k`` best classes. By default that is every class for up to 5 variables, and answers are
+    exact; for more variables it is the 1000 best, and all others are taken to be impossible: compare
+    `edge_probabilities`. A class weighs as many DAGs as it has, also those with more than ``max_parents``
+    parents.
+    """
+    if k is None:
+        k = N_CLASSES.get(Dataset.of(data).n_variables, 1000)
+    best = k_best(data, k, score=score, ess=ess, max_parents=max_parents, max_gb=max_gb, max_minutes=max_minutes)
+    return Posterior.from_scores(best, prior)

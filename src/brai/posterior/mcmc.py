@@ -1,0 +1,391 @@
+"""A chain over DAGs of any number of variables, each DAG with the same prior, on a table of scored parent sets.
+
+A step is one of four:
+
+- gibbs: the parents of a node are drawn anew from the table, by their scores, among the sets without a descendant.
+- reversal: an edge u → v is drawn; both ends lose their parents, u gets new ones that contain v, then v new ones
+  that close no cycle. Accepted by the sums over sets there and back and by the numbers of edges (Grzegorczyk &
+  Husmeier 2008).
+- toggle: an ordered pair (i, j) is drawn; i → j is deleted if it is there, j → i is turned round, else i → j is
+  added. Any parents are possible here, in the table or not, so the chain can reach every DAG.
+- pair: the parents of two nodes are drawn anew together from the table, by their scores, among the pairs of sets
+  that close no cycle (as Goudie & Mukherjee 2016). The pair is a node and one of those it goes best with.
+
+All but toggles leave a node alone whose parents are not in the table; so the answer is right with any table, and a
+poor one only makes the chain slow: toggles are its way out, as the "plus one" parent is BiDAG's. A chain can be
+stuck for long with parents outside that are good but for which better ones lie several toggles away; so where
+chains stand outside during burn-in, the table takes that in.
+
+References: Geyer 1992, "Practical Markov chain Monte Carlo", Statistical Science 7. Goudie & Mukherjee 2016, "A
+Gibbs sampler for learning DAGs", JMLR 17. Grzegorczyk & Husmeier 2008, "Improving the structure MCMC sampler for
+Bayesian networks by introducing a new edge reversal move", Machine Learning 71. Vehtari et al. 2021,
+"Rank-normalization, folding, and localization: an improved R-hat", Bayesian Analysis 16.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.pdag import PDAG, Family
+from brai.kernels import mcmc_moves, mcmc_space
+from brai.kernels.hill_climbing import Memo
+from brai.kinds.discrete.contingency import MUST
+from brai.runtime.checks import check_count
+from brai.runtime.jit import announce
+from brai.runtime.seeds import RandomState, seed_sequence
+from brai.runtime.workers import ALONE, Benches, Workers
+from brai.search.family_table import FamilyTable
+
+KINDS = ("gibbs", "reversal", "toggle", "pair")
+SHARES = (0.2, 0.2, 0.4, 0.2)
+PARTNERS = 10  # of a node, for pair moves
+BLOCKS = 10  # parts of the draws after which the time is looked at
+ROUNDS = 10  # parts of the burn-in after which the table grows
+WHILE = 20_000_000  # steps times variables made in one go
+STILL = 1e-12  # variance of log scores that is rounding
+_SLOTS = 2**18  # scores of families outside the table remembered at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """DAGs of several chains, in the order in which they were drawn."""
+
+    names: tuple[str, ...]
+    parents: NDArray[np.int16]  # (chains, n, d, most): parents of each node in no order, -1 for none
+    log_scores: NDArray[np.float64]  # (chains, n)
+    proposed: dict[str, int]  # by kind of move, over all chains, burn-in included
+    changed: dict[str, int]  # moves that changed the graph
+
+    @property
+    def acceptance(self) -> dict[str, float]:
+        """Share of moves that changed the graph, by kind; 0 for a kind that was never made."""
+        return {kind: self.changed[kind] / max(1, self.proposed[kind]) for kind in KINDS}
+
+    def edge_frequencies(self) -> NDArray[np.float64]:
+        """``[c, i, j]``: how often i → j was drawn in chain c."""
+        chains, n, d, _ = self.parents.shape
+        found = np.zeros((chains, d, d))
+        for c, v in np.ndindex(chains, d):
+            own = self.parents[c, :, v]
+            found[c, :, v] = np.bincount(own[own >= 0], minlength=d) / n
+        return found
+
+    def disagreement(self) -> tuple[float, float]:
+        """Largest and mean difference of edge frequencies, over pairs of chains and ordered pairs of nodes."""
+        found, d = self.edge_frequencies(), len(self.names)
+        if len(found) < 2 or d < 2:
+            return 0.0, 0.0
+        largest = total = 0.0
+        pairs = list(combinations(found, 2))
+        for one, other in pairs:
+            apart = np.abs(one - other)
+            largest, total = max(largest, float(apart.max())), total + float(apart.sum())
+        return largest, total / (len(pairs) * d * (d - 1))
+
+    def ess(self) -> float:
+        """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
+        chains, n = self.log_scores.shape
+        if n < 4:
+            return float(chains)
+        centred = self.log_scores - self.log_scores.mean(axis=1, keepdims=True)
+        power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
+        covariance = (np.fft.irfft(power, axis=1)[:, :n] / (n - 1)).mean(axis=0)
+        between = self.log_scores.mean(axis=1).var(ddof=1) if chains > 1 else 0.0
+        if covariance[0] < STILL:  # each chain has one score
+            return float(chains if between > STILL else chains * n)
+        rho = 1 - (covariance[0] - covariance) / (covariance[0] * (n - 1) / n + between)
+        pairs = np.minimum.accumulate(rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1))  # in theory they fall
+        length = 2 * pairs[pairs > 0].sum() - 1
+        return float(chains * n / max(length, 1.0))
+
+    def r_hat(self) -> float:
+        """Split R-hat of the log score: near 1 if halves of chains differ no more than draws within do.
+
+        NaN if there are fewer than four draws.
+        """
+        half = self.log_scores.shape[1] // 2
+        if half < 2:
+            return math.nan
+        parts = np.concatenate([self.log_scores[:, :half], self.log_scores[:, -half:]])
+        within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)
+        if within < STILL:
+            return math.inf if between > STILL else 1.0
+        return float(np.sqrt((half - 1) / half + between / within))
+
+    def families(self, chain: int, t: int) -> tuple[Family, ...]:
+        """Draw t of a chain as families."""
+        own = self.parents[chain, t].tolist()
+        return tuple((v, tuple(sorted(p for p in parents if p >= 0))) for v, parents in enumerate(own))
+
+    def dag(self, chain: int, t: int) -> PDAG:
+        """Draw t of a chain as a graph."""
+        return PDAG.from_parents(self.names, [own for _, own in self.families(chain, t)])
+
+    def draws(self, names: Sequence[str] | None = None) -> Iterator[tuple[PDAG, float]]:
+        """The DAGs of all chains with log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``.
+
+        Nodes are in the order of ``names``, by default that of the chains.
+        """
+        made: dict[bytes, PDAG] = {}
+        for c, t in np.ndindex(*self.log_scores.shape):
+            own = np.sort(self.parents[c, t], axis=1).tobytes()
+            if own not in made:
+                dag = self.dag(c, t)
+                made[own] = dag if names is None else dag.reorder(names)
+            yield made[own], float(self.log_scores[c, t])
+
+
+class Space:
+    """A table as chains take it: as it is now, sets added later are not seen.
+
+    A node has at most ``most`` parents: ``max_parents`` (default: that of the table) or, where larger, as many as
+    the largest set of the table.
+    """
+
+    def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
+        self.names, self.d = table.scores.data.names, table.scores.data.n_variables
+        self.scores, self.key = table.scores.twin(), secrets.token_hex(8)
+        announce(mcmc_moves.run, table.scores.data.codes.dtype)
+        sets = table.arrays()
+        largest = int(np.diff(sets.begin).max())
+        self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
+        rng = np.random.Generator(np.random.PCG64(seed))
+        keys = rng.integers(1, 2**64, (self.d, self.d), np.uint64)
+        slots = 1 << int(2 * len(table)).bit_length()
+        hashes, entries = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+        signatures, chances = np.zeros(len(table), np.uint64), np.zeros(len(table))
+        mcmc_space.index_sets(sets, keys, hashes, entries, signatures, chances)
+        partners = np.full((self.d, max(1, min(PARTNERS, self.d - 1))), -1, np.int64)
+        for v, near in enumerate(table.near):
+            partners[v, : len(near[:PARTNERS])] = near[:PARTNERS]
+        self.arrays = mcmc_space.Space(
+            sets,
+            signatures,
+            chances,
+            hashes,
+            entries,
+            Memo(keys, np.zeros(0, np.uint64), np.zeros(0)),
+            table.bounds,
+            partners,
+            np.zeros((4, 0), np.int64),
+            np.zeros((4, 0)),
+        )
+
+    def bench(self) -> Bench:
+        """What a chain needs besides: scratch memory of its own."""
+        room, arrays = (4, int(np.diff(self.arrays.sets.first).max())), self.arrays
+        memo = Memo(arrays.memo.keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
+        arrays = arrays._replace(memo=memo, found=np.zeros(room, np.int64), weights=np.zeros(room))
+        return Bench(self.scores.twin().arrays(self.most + 2), arrays)
+
+    def checked(self, start: Sequence[Family]) -> Sequence[Family]:
+        """A graph to start from, if it is a DAG that obeys the table."""
+        own = dict(start)
+        if sorted(own) != list(range(self.d)):
+            raise ValueError(f"a start has {len(own)} families for {self.d} variables: give one a variable")
+        PDAG.from_parents(self.names, [own[v] for v in range(self.d)])  # refuses a cycle
+        for v, parents in start:
+            if len(parents) > self.most:
+                raise ValueError(
+                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {self.most} are possible: "
+                    "add the family to the table or raise its max_parents"
+                )
+            if not self.arrays.allowed[list(parents), v].all():
+                raise ValueError(f"a start gives {self.names[v]!r} a parent that the table does not allow")
+            for p in np.flatnonzero(self.arrays.allowed[:, v] == MUST).tolist():
+                if p not in parents:
+                    raise ValueError(
+                        f"a start lacks the required edge {self.names[p]!r} → {self.names[v]!r}: add it"
+                    )
+        return start
+
+
+class Bench(NamedTuple):
+    """What kernels take: sample, cell values and scratch memory; the space with scratch memory."""
+
+    kernel: tuple[Any, ...]
+    arrays: mcmc_space.Space
+
+
+class State(NamedTuple):
+    """Where a chain is, as plain arrays."""
+
+    parents: NDArray[np.int32]
+    n_parents: NDArray[np.int64]
+    children: NDArray[np.int32]
+    n_children: NDArray[np.int64]
+    random: NDArray[np.uint64]
+    tally: NDArray[np.int64]  # by kind of move: moves made, and those that changed the graph
+
+    @classmethod
+    def at(cls, space: Space, start: Sequence[Family], seed: np.random.SeedSequence) -> State:
+        """A chain that starts from a DAG."""
+        d = space.d
+        state = cls(
+            np.zeros((d, space.most), np.int32),
+            np.zeros(d, np.int64),
+            np.zeros((d, d), np.int32),
+            np.zeros(d, np.int64),
+            np.random.Generator(np.random.PCG64(seed)).integers(1, 2**64, 1, np.uint64),
+            np.zeros((len(KINDS), 2), np.int64),
+        )
+        for v, parents in space.checked(start):
+            for p in parents:
+                state.parents[v, state.n_parents[v]] = p
+                state.n_parents[v] += 1
+                state.children[p, state.n_children[p]] = v
+                state.n_children[p] += 1
+        return state
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The DAG where the chain is."""
+        own, n = self.parents.tolist(), self.n_parents.tolist()
+        return tuple((v, tuple(sorted(own[v][: n[v]]))) for v in range(len(own)))
+
+
+_benches = Benches()
+
+
+def graph_of(state: State) -> mcmc_moves.Graph:
+    """The DAG of a state as kernels take it, to be settled; its edges are those of the state itself."""
+    d, most = state.parents.shape
+    return mcmc_moves.Graph(
+        state.parents,
+        state.n_parents,
+        state.children,
+        state.n_children,
+        np.zeros(d, np.int64),
+        np.zeros(d),
+        np.zeros(d, np.uint64),
+        np.zeros(d, np.uint8),
+        np.zeros(d, np.int64),
+        np.zeros(most, np.int64),
+    )
+
+
+def walk(
+    space: Space, shares: NDArray[np.float64], state: State, n: int, steps: int, noted: bool
+) -> tuple[State, NDArray[np.int16], NDArray[np.float64]]:
+    """n times so many steps on from a state; where that leads, and if ``noted`` the n DAGs, with log scores."""
+    state = State._make(np.array(part) for part in state)
+    d, graph = space.d, graph_of(state)
+    parents = np.empty((n, d, space.most) if noted else (n, 0, 0), np.int16)
+    scores = np.empty(n)
+    nothing, some = (np.empty((1, 0, 0), np.int16), np.empty(1)), max(1, WHILE // d)
+    with _benches.one(space.key, space.bench) as bench:
+
+        def run(steps: int, parents: NDArray[np.int16], scores: NDArray[np.float64]) -> None:
+            given = (*bench.kernel, bench.arrays, graph, shares)
+            mcmc_moves.run(*given, steps, parents, scores, state.tally, state.random)
+
+        mcmc_moves.settle(*bench.kernel, bench.arrays, graph)
+        at_once = max(1, some // max(1, steps))
+        for t in range(0, n, at_once):  # compiled code takes no signals, so it is called for short whiles
+            left = steps
+            while left > some:
+                run(some, *nothing)
+                left -= some
+            run(left, parents[t : t + at_once], scores[t : t + at_once])
+    return state, parents, scores
+
+
+def sample_dags(
+    table: FamilyTable,
+    n: int,
+    *,
+    starts: Sequence[Sequence[Family]] = (),
+    thin: int = 100,
+    burn_in: int = 10_000,
+    max_parents: int | None = None,
+    seed: RandomState = 0,
+    shares: Sequence[float] = SHARES,
+    deadline: float = math.inf,
+    advance: Callable[[], None] = lambda: None,
+    workers: Workers = ALONE,
+) -> Draws:
+    """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
+
+    There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges, but
+    for those that the table requires; these no chain ever lacks.
+    ``max_parents`` is that of the table unless given; the largest set in it raises the limit. ``shares`` are
+    the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand
+    outside; later it does not change.
+
+    ``advance`` is called up to BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be
+    fewer than n, as many of each chain, and a tenth at least.
+
+    >>> import brai
+    >>> from brai.search.scores import FamilyScores
+    >>> scores = FamilyScores(brai.load_network("cancer").sample(500, random_state=0))
+    >>> found = sample_dags(FamilyTable(scores, slack=10.0), 100)
+    >>> found.edge_frequencies().shape
+    (1, 5, 5)
+    """
+    most = table.max_parents if max_parents is None else max_parents
+    for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
+        check_count(name, value, least)
+    if not table.bounds.any():  # no edge is possible, as where no variable varies
+        return _without_edges(table, max(1, len(starts)), n, most)
+    first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
+    space = Space(table, first, max_parents)
+    fewest: Sequence[Family] = table.least()
+    states = [State.at(space, start, own) for start, own in zip(starts or [fewest], seeds, strict=True)]
+    chances, turn = _cumulated(shares), 0
+
+    def go(n: int, steps: int, noted: bool) -> list[tuple[NDArray[np.int16], NDArray[np.float64]]]:
+        nonlocal states, turn
+        keys, turn = [f"chain-{turn}-{c}" for c in range(len(states))], turn + 1
+        tasks = [(state, n, steps, noted) for state in states]
+        of = space.arrays.sets, space.most
+        found = workers.run(walk, tasks, shared=(space, chances), keys=keys, of=of)
+        states = [State(*own[0]) for own in found]
+        return [(own[1], own[2]) for own in found]
+
+    for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist():
+        if time.monotonic() > deadline:
+            break
+        go(1, steps, False)
+        if table.add(family for state in states for family in state.families):
+            space = Space(table, first, max_parents)
+    blocks: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = []
+    for size in np.diff(np.linspace(0, n, BLOCKS + 1).round().astype(int)).tolist():
+        if blocks and time.monotonic() > deadline:
+            break
+        if size:
+            blocks.append(go(size, thin, True))
+        advance()
+    _benches.clear()
+    parents, scores = (
+        np.stack([np.concatenate([block[c][part] for block in blocks]) for c in range(len(states))])
+        for part in (0, 1)
+    )
+    tally = np.sum([state.tally for state in states], axis=0)
+    proposed, changed = (dict(zip(KINDS, column, strict=True)) for column in tally.T.tolist())
+    return Draws(space.names, parents, scores, proposed, changed)
+
+
+def _without_edges(table: FamilyTable, chains: int, n: int, most: int) -> Draws:
+    """What chains draw where there is one DAG."""
+    names, none = table.scores.data.names, dict.fromkeys(KINDS, 0)
+    parents = np.full((chains, n, len(names), min(most, len(names) - 1)), -1, np.int16)
+    return Draws(names, parents, np.full((chains, n), table.scores.total(table.least())), none, none)
+
+
+def _cumulated(shares: Sequence[float]) -> NDArray[np.float64]:
+    """Shares added up; beyond the last kind that has one, 1."""
+    given = np.array(shares, float)
+    if given.shape != (len(KINDS),) or not np.isfinite(given).all() or given.min() < 0 or given.sum() <= 0:
+        raise ValueError(f"shares are {shares!r}: give a number from 0 on for each of {', '.join(KINDS)}")
+    added: NDArray[np.float64] = np.cumsum(given) / given.sum()
+    added[np.flatnonzero(given)[-1] :] = 1.0
+    return added

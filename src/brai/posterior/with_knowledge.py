@@ -1,0 +1,62 @@
+"""Posteriors over the DAGs that obey background knowledge: each graph is a DAG, a class of its own.
+
+See `brai.graphs.mpdag`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.knowledge import Knowledge
+from brai.graphs.mpdag import obeying_dags, restricted
+from brai.graphs.pdag import PDAG
+from brai.posterior.weighted import Posterior, Prior, Scored
+
+MOST = 4096  # DAGs that the posterior of several classes holds, about
+LEAST = 16  # DAGs of a class that are listed in any case
+
+
+def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None) -> Posterior:
+    """DAGs weighed by how often a sampler drew them by their scores."""
+    if prior == "classes":
+        raise ValueError("prior is 'classes': with knowledge draws are of DAGs, leave it out or say 'dags'")
+    times: Counter[PDAG] = Counter()
+    scores: dict[PDAG, float] = {}
+    for dag, score in draws:
+        times[dag] += 1
+        scores[dag] = score
+    weights = np.array(list(times.values()), float)
+    return _posterior(list(times), weights, np.array(list(scores.values())), "dags")
+
+
+def posterior_of_classes(classes: Posterior, known: Knowledge, prior: Prior) -> Posterior:
+    """The DAGs that obey of the classes of a posterior with a uniform prior on classes.
+
+    With ``prior`` "classes" the DAGs of a class share its probability; with "dags" each has as much as that.
+    """
+    rng = np.random.Generator(np.random.PCG64(0))
+    limit, names = max(LEAST, MOST // len(classes)), sorted(classes.names)  # the order of columns is no matter
+    dags: list[PDAG] = []
+    weights: list[float] = []
+    scores: list[float] = []
+    for cpdag, own, score in zip(classes.cpdags, classes.probabilities, classes.log_scores, strict=True):
+        found, stands = obeying_dags(restricted(cpdag.reorder(names), known), limit, rng)
+        dags += [dag.reorder(classes.names) for dag in found]
+        weights += (own * stands / (1.0 if prior == "dags" else math.fsum(stands))).tolist()
+        scores += [float(score)] * len(found)
+    return _posterior(dags, np.array(weights), np.array(scores), prior)
+
+
+def _posterior(
+    dags: list[PDAG], weights: NDArray[np.float64], scores: NDArray[np.float64], prior: Prior
+) -> Posterior:
+    rank = np.argsort(-weights, kind="stable")
+    probabilities, log_scores = (weights / math.fsum(weights))[rank], scores[rank]
+    for own in (probabilities, log_scores):
+        own.setflags(write=False)
+    return Posterior(tuple(dags[i] for i in rank), probabilities, log_scores, prior)

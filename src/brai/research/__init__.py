@@ -1,0 +1,1 @@
+"""The paper's experiments, and benchmarks. Nothing else imports this package."""

@@ -1,0 +1,229 @@
+"""Figure 3: what a tree holds, and what it costs.
+
+Left: the number of distinct CPDAGs in a tree with s = 3 against the number of rows, over Alarm data sets. Where
+a tree holds too many to compare, a bound takes its place.
+
+Right: log predictive of the best graph against the number of CI tests, for B-RAI with s from 2 to 5 and for the
+best of l = 1 … 27 graphs that RAI finds in bootstrap samples, chosen by the score on the data. A trial draws all
+bootstrap samples anew; trials are averaged over data sets.
+
+CI tests on bootstrap samples have a raised threshold in `BRAI.paper` (CITest.correction), which the paper does not
+mention; so everything is shown with the raised threshold and with the plain one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brai.data.dataset import Dataset
+from brai.graphs.pdag import families_of
+from brai.learners.brai import BRAI
+from brai.posterior.prediction import log_predictive
+from brai.research.paper.cells import Cell, Result
+from brai.research.paper.sources import TRAIN_ROWS, Case, case, origin
+from brai.search.scores import FamilyScores
+from brai.tree.independence import CITest
+from brai.tree.rai import Learner, rai
+
+NETWORK = "Alarm"
+ROWS = tuple(range(50, TRAIN_ROWS + 1, 50))
+S = (2, 3, 4, 5)
+L = 27
+BLOCK = 10  # trials of a cell
+RULES = {"raised threshold": True, "plain threshold": False}  # of tests on bootstrap samples
+LIMIT = 20_000  # distinct DAGs compared
+
+
+def left_cell(folder: Path | None, version: int, rows: int, rule: str, seed: int) -> Result:
+    """Distinct CPDAGs in the tree of the first rows of a data set."""
+    train = case(folder, NETWORK, version).train
+    few = Dataset(train.codes[:, :rows], train.names, train.states)
+    model = BRAI.paper(3, ci_test=CITest("cmi-c1", correction=RULES[rule]), random_state=seed).fit(few)
+    found = model.n_distinct(LIMIT)
+    return {"distinct": _number(found.n), "exact": found.exact, "routes": _number(model.tree_.n_routes)}
+
+
+def _number(n: int) -> float:
+    """As a float, the largest one if it is larger."""
+    return float(min(n, 10**300))
+
+
+def right_cell(folder: Path | None, version: int, block: int, trials: int, seed: int) -> Result:
+    """Means over trials, for each s and each l, with the sum of squares that a standard error needs."""
+    one = case(folder, NETWORK, version)
+    first = BLOCK * block
+    curves = [_trial(one, np.random.SeedSequence([seed, version, t])) for t in range(first, first + trials)]
+    found: Result = {"trials": trials}
+    for name in curves[0]:
+        values = np.array([curve[name] for curve in curves])  # trials, points, (tests, predictive)
+        found[name] = {
+            "ci_tests": values[:, :, 0].mean(axis=0).tolist(),
+            "predictive": values[:, :, 1].mean(axis=0).tolist(),
+            "squares": ((values[:, :, 1] - values[:, :, 1].mean(axis=0)) ** 2).sum(axis=0).tolist(),
+        }
+    return found
+
+
+def _trial(one: Case, seed: np.random.SeedSequence) -> dict[str, list[tuple[float, float]]]:
+    """(CI tests, log predictive) for each s, and for each l, with each threshold."""
+    names = sorted(one.train.names)
+    train, test = one.train.select(names), one.test.select(names)
+    scores = FamilyScores(train)
+    found: dict[str, list[tuple[float, float]]] = {}
+    for rule, corrected in RULES.items():
+        ci_test = CITest("cmi-c1", correction=corrected)
+        points: list[tuple[float, float]] = []
+        for s in S:
+            model = BRAI.paper(s, ci_test=ci_test, random_state=_branch(seed, s)).fit(train)
+            own = families_of(model.dag_)
+            points.append((int(model.n_ci_tests_.sum()), float(log_predictive(own, train, test).sum())))
+        found[f"B-RAI, {rule}"] = points
+        found[f"RAI, {rule}"] = list(_best_of(train, test, scores, ci_test, _branch(seed, 0)))
+    return found
+
+
+def _best_of(
+    train: Dataset, test: Dataset, scores: FamilyScores, ci_test: CITest, seed: np.random.SeedSequence
+) -> Iterator[tuple[float, float]]:
+    """Tests and log predictive of the best, after each of L graphs that RAI finds in bootstrap samples."""
+    tests, best, predictive = 0, -math.inf, math.nan
+    for own_seed in seed.spawn(L):
+        learner = Learner(train, ci_test)
+        families = rai(learner, own_seed)
+        tests += int(learner.tally.ci_tests.sum())
+        if (score := scores.total(families)) > best:
+            best, predictive = score, float(log_predictive(families, train, test).sum())
+        yield tests, predictive
+
+
+def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part))
+
+
+def cells(folder: Path | None, sets: int, trials: int, *, seed: int) -> list[Cell]:
+    """Cells of both panels; the right one has BLOCK trials in each."""
+    where, versions = origin(folder, NETWORK), range(1, sets + 1)
+    left = [
+        Cell(("left", where, str(version), str(rows), rule), left_cell, (folder, version, rows, rule, seed))
+        for version in versions
+        for rows in ROWS
+        for rule in RULES
+    ]
+    right = []
+    for block in range(math.ceil(trials / BLOCK)):
+        n = min(BLOCK, trials - BLOCK * block)
+        for version in versions:
+            key = ("right", where, str(version), f"trials {BLOCK * block + 1}-{BLOCK * block + n}")
+            right.append(Cell(key, right_cell, (folder, version, block, n, seed)))
+    return left + right
+
+
+def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
+    """One record a cell."""
+    rows = []
+    for cell, result in zip(cells, results, strict=True):
+        panel, where, version, what, *rule = cell.key
+        own = {"rows": int(what), "rule": rule[0]} if rule else {"block": what.removeprefix("trials ")}
+        rows.append({"panel": panel, "data": where, "set": int(version), **own, **result})
+    return rows
+
+
+def summary(rows: Sequence[Result]) -> list[Result]:
+    """Points of both panels.
+
+    Right: ``se_trials`` is the standard error that more trials would lessen, ``se_sets`` that between data sets.
+    """
+    found: list[Result] = []
+    left = sorted((row for row in rows if row["panel"] == "left"), key=lambda row: list(RULES).index(row["rule"]))
+    for rule, n in dict.fromkeys((row["rule"], row["rows"]) for row in left):
+        own = [row for row in left if (row["rule"], row["rows"]) == (rule, n)]
+        values = np.array([row["distinct"] for row in own])
+        point: Result = {"panel": "left", "rule": rule, "rows": n, "sets": len(own), "mean": float(values.mean())}
+        point |= {"median": float(np.median(values)), "least": float(values.min()), "most": float(values.max())}
+        found.append({**point, "exact_sets": sum(row["exact"] for row in own)})
+    right = [row for row in rows if row["panel"] == "right"]
+    if right:
+        for rule in RULES:
+            for curve, at in (("B-RAI", S), ("RAI", range(1, L + 1))):
+                found += _points(right, f"{curve}, {rule}", at)
+    return found
+
+
+def _points(rows: Sequence[Result], curve: str, at: Sequence[int]) -> Iterator[Result]:
+    """Each set counts the same, whatever its trials."""
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    for i, n in enumerate(at):
+        means, errors, tests, trials = [], [], [], 0
+        for version in sets:
+            own = [row for row in rows if row["set"] == version]
+            weights = np.array([row["trials"] for row in own])
+            values = np.array([row[curve]["predictive"][i] for row in own])
+            mean = float(np.average(values, weights=weights))
+            within = sum(row[curve]["squares"][i] for row in own) + float((weights * (values - mean) ** 2).sum())
+            total = int(weights.sum())
+            means.append(mean)
+            errors.append(within / (total - 1) / total if total > 1 else math.nan)
+            tests.append(float(np.average([row[curve]["ci_tests"][i] for row in own], weights=weights)))
+            trials += total
+        yield {
+            "panel": "right",
+            "curve": curve,
+            "at": n,
+            "trials": trials,
+            "ci_tests": float(np.mean(tests)),
+            "predictive": float(np.mean(means)),
+            "se_trials": None if math.isnan(sum(errors)) else math.sqrt(sum(errors)) / len(sets),
+            "se_sets": float(np.std(means, ddof=1) / math.sqrt(len(sets))) if sets[1:] else None,
+        }
+
+
+def as_text(lines: Sequence[Result]) -> str:
+    """Both panels in Markdown."""
+    out = [
+        "| rows | threshold | distinct CPDAGs, median (least–most) | mean | counted exactly |",
+        "|---" * 5 + "|",
+    ]
+    for line in lines:
+        if line["panel"] == "left":
+            spread = f"{line['median']:.3g} ({line['least']:.3g}–{line['most']:.3g})"
+            about = f"{line['rows']} | {line['rule'].split()[0]} | {spread} | {line['mean']:.3g}"
+            out.append(f"| {about} | {line['exact_sets']} of {line['sets']} |")
+    out += ["", "| learner | CI tests | log predictive | ± (trials) |", "|---|---|---|---|"]
+    for line in lines:
+        if line["panel"] == "right" and (line["curve"].startswith("B-RAI") or line["at"] in (1, 3, 9, 27)):
+            name, _, rule = line["curve"].partition(", ")
+            label = f"{name} s = {line['at']}" if name == "B-RAI" else f"best of {line['at']} {name}"
+            error = "" if line["se_trials"] is None else f"{line['se_trials']:.0f}"
+            figures = f"{line['ci_tests']:.0f} | {line['predictive']:.0f} | {error}"
+            out.append(f"| {label}, {rule} | {figures} |")
+    return "\n".join(out) + "\n"
+
+
+def picture(lines: Sequence[Result], path: Path) -> None:
+    """Both panels, as in the paper; bars are one standard error of the trials."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    one, two = figure.subplots(1, 2)
+    for rule in RULES:
+        left = [line for line in lines if line["panel"] == "left" and line["rule"] == rule]
+        xs = [line["rows"] for line in left]
+        one.fill_between(xs, [line["least"] for line in left], [line["most"] for line in left], alpha=0.2, lw=0)
+        one.plot(xs, [line["median"] for line in left], "o-", label=f"median, {rule} (band: least to most)")
+    one.set(xlabel="rows", ylabel="distinct CPDAGs in the tree, s = 3", yscale="log")
+    one.legend(frameon=False)
+    for colour, rule in enumerate(RULES):
+        for curve, mark in (("B-RAI", "s-"), ("RAI", "o:")):
+            own = [line for line in lines if line["panel"] == "right" and line["curve"] == f"{curve}, {rule}"]
+            ys, bars = [line["predictive"] for line in own], [line["se_trials"] or 0.0 for line in own]
+            said = "B-RAI, s = 2…5" if curve == "B-RAI" else "best of l = 1…27 RAI"
+            at: Any = [line["ci_tests"] for line in own]
+            two.errorbar(at, ys, bars, fmt=mark, ms=5, color=f"C{colour}", capsize=2, label=f"{said}, {rule}")
+    two.set(xlabel="CI tests", ylabel="log predictive of 5000 rows")
+    two.legend(frameon=False, fontsize="small")
+    figure.savefig(path, dpi=130)

@@ -1,0 +1,1 @@
+"""How work is run: workers, checkpoints, memory, progress, seeds, compiled code."""

@@ -1,0 +1,283 @@
+"""Finished parts of a run on disk, so that a run that was killed goes on where it was.
+
+A checkpoint is a folder: ``run.json`` says of which data and settings, and each finished part is a file of its
+own, written whole or not at all. Each part is what it would be in any other run of these data and settings, so a
+run that goes on gives the result of one that was never stopped. Files hold JSON and plain arrays; nothing in them
+is executed.
+
+One run at a time has the folder (`brai.runtime.lock`), and each part carries the digest of its run. A part of
+another run, however it got there, is refused.
+
+A budget may end a step early, and then later steps get other tasks than they would have got: keys of such steps
+hold a digest of what the task is given (`fingerprint`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai import __version__
+from brai.data.dataset import Dataset
+from brai.files.archive import FORMAT, VERSION, FormatError, read, write
+from brai.graphs.pdag import PDAG
+from brai.runtime.atomic_files import write_text
+from brai.runtime.lock import claimed
+from brai.tree.ggt import BootstrapNode, Leaf
+from brai.tree.rai import Group
+
+DESCRIPTION = "run.json"
+LEFT_OUT = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")  # settings that change no part
+
+
+class OtherRunError(ValueError):
+    """The folder holds the checkpoint of other data or settings."""
+
+
+class Checkpoint:
+    """Finished parts in a folder, by their keys; ``run`` is the digest of the run that they belong to."""
+
+    def __init__(self, folder: Path, run: str = ""):
+        self.folder, self.run = folder, run
+
+    @classmethod
+    @contextmanager
+    def of(cls, learner: Any, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Checkpoint | None]:
+        """The checkpoint that a learner asks for, if it does; nobody else has its folder meanwhile."""
+        if learner.checkpoint is None:
+            yield None
+            return
+        if learner.random_state is None:
+            raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
+        settings = {k: described(v) for k, v in learner.get_params(deep=False).items() if k not in LEFT_OUT}
+        run = {"brai": __version__, "learner": type(learner).__name__, "data": digest_of(data), **settings}
+        folder = _made(learner.checkpoint)
+        with claimed(folder):
+            yield cls._open(folder, {**run, "seed": repr(seed)})
+
+    @classmethod
+    def _open(cls, place: Path, run: Mapping[str, Any]) -> Checkpoint:
+        """The checkpoint of this run; an OtherRunError if the folder holds that of another."""
+        file, said = place / DESCRIPTION, json.loads(json.dumps(run))
+        if file.exists():
+            try:
+                found = json.loads(file.read_text(encoding="utf-8"))
+            except ValueError:
+                found = None
+            if not isinstance(found, dict):
+                raise OtherRunError(f"{file} is damaged: delete the folder, or give another one")
+            if found != said:
+                raise OtherRunError(
+                    f"{place} holds the checkpoint of another run, with {', '.join(_differences(found, said))}: "
+                    "give another folder, or delete this one"
+                )
+        elif any(place.glob("*.part.brai")):
+            raise ValueError(
+                f"{place} holds parts of a run and no {DESCRIPTION}: delete it, or give another folder"
+            )
+        else:
+            _written(place, lambda: write_text(file, json.dumps(said, indent=1) + "\n"))
+        return cls(place, fingerprint(json.dumps(said, sort_keys=True)))
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{key}.part.brai"
+
+    def __contains__(self, key: str) -> bool:
+        return self._file(key).exists()
+
+    def __len__(self) -> int:
+        return len(list(self.folder.glob("*.part.brai")))
+
+    def save(self, key: str, value: Any) -> None:
+        """Keep a finished part."""
+        packer = _Packer()
+        meta = {"format": FORMAT, "version": VERSION, "run": self.run, "part": key, "value": packer.plain(value)}
+        stored = {name: _storable(array) for name, array in packer.arrays.items()}
+        _written(self.folder, lambda: write(self._file(key), meta, stored))
+
+    def load(self, key: str) -> Any:
+        """A finished part; a FormatError if the file is damaged."""
+        try:
+            meta, arrays = read(self._file(key))
+            if meta["run"] != self.run:
+                raise FormatError("it is a part of another run")
+            if meta["part"] != key:
+                raise FormatError(f"it is the part {meta['part']!r}")
+            return _Unpacker(arrays).value(meta["value"])
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise FormatError(
+                f"{self._file(key)}: {error}. Delete this file, and its part is made again"
+            ) from None
+
+    def clear(self) -> None:
+        """Delete all parts, and the folder if nothing else is in it."""
+        if not self.folder.is_dir():
+            return
+        for file in [*self.folder.glob("*.part.brai"), *self.folder.glob(".*.part"), self.folder / DESCRIPTION]:
+            file.unlink(missing_ok=True)
+        if not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+def _made(folder: Any) -> Path:
+    """The folder of a checkpoint, made if it is not there."""
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        raise ValueError(f"checkpoint is {folder!r}: give the name of a folder, or None")
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise NotADirectoryError(f"{place} is a file, and a checkpoint is a folder: give another name")
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def _differences(found: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """What differs, to the innermost setting."""
+    for name in {**said, **found}:
+        then, now = found.get(name), said.get(name)
+        if isinstance(then, dict) and isinstance(now, dict):
+            yield from _differences(then, now, f"{above}{name}.")
+        elif then != now:
+            yield f"{above}{name} {reprlib.repr(then)} (now {reprlib.repr(now)})"
+
+
+def _written(folder: Path, write: Callable[[], None]) -> None:
+    """Write, and say where if that fails: a full disk does not tell its name."""
+    try:
+        write()
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"{error.strerror or error}: the checkpoint cannot be written; what is in it is kept, so make room "
+            "and run again",
+            str(folder),
+        ) from error
+
+
+def digest_of(data: Dataset) -> str:
+    """What tells data sets apart."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(repr((data.names, data.states, data.codes.shape, data.codes.dtype.str)).encode())
+    digest.update(np.ascontiguousarray(data.codes).data)
+    return digest.hexdigest()
+
+
+def fingerprint(value: Any) -> str:
+    """What tells values that a part can hold apart."""
+    packer, digest = _Packer(), hashlib.blake2b(digest_size=8)
+    digest.update(json.dumps(packer.plain(value)).encode())
+    for array in packer.arrays.values():
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def described(value: Any) -> Any:
+    """A setting as JSON, the same in every process: no addresses, no order of sets."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return described(value.item())
+    if isinstance(value, np.ndarray):
+        return {"array": fingerprint(value)} if value.dtype.kind in "biuf" else described(value.tolist())
+    if isinstance(value, PDAG):
+        return {"names": list(value.names), "adjacency": fingerprint(value.adjacency)}
+    if isinstance(value, Mapping):
+        return {str(k): described(v) for k, v in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(described, value), key=repr)
+    if isinstance(value, list | tuple):
+        return [described(item) for item in value]
+    if hasattr(value, "get_params"):
+        parts = {k: v for k, v in value.get_params(deep=False).items() if k not in ("n_jobs", "verbose")}
+    elif dataclasses.is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif hasattr(value, "__dict__"):
+        parts = vars(value)
+    else:
+        return repr(value)
+    return {"type": type(value).__name__, **described(parts)}
+
+
+# --- values as JSON and arrays: numbers, text, None, arrays, tuples, lists, groups and the nodes of a tree ----
+
+
+class _Packer:
+    """Takes a value apart; a leaf that serves several sub-trees is one leaf again when it comes back."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._leaves: dict[int, int] = {}
+
+    def plain(self, value: Any) -> Any:
+        """The value as JSON."""
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float | np.floating):
+            return float(value) if np.isfinite(value) else ["float", repr(float(value))]
+        if isinstance(value, np.integer | np.bool_):
+            return value.item()
+        if isinstance(value, np.ndarray):
+            self.arrays[f"a{len(self.arrays)}"] = value
+            return ["array", len(self.arrays) - 1, value.dtype.str]
+        if isinstance(value, Leaf):
+            if id(value) in self._leaves:
+                return ["same", self._leaves[id(value)]]
+            self._leaves[id(value)] = len(self._leaves)
+            return ["leaf", *map(self.plain, (value.families, value.log_score, value.repaired, value.truncated))]
+        if isinstance(value, BootstrapNode):
+            return ["node", value.order, self.plain(value.groups)]
+        if isinstance(value, Group):
+            return ["group", *(self.plain(getattr(value, field.name)) for field in dataclasses.fields(Group))]
+        if isinstance(value, tuple | list):
+            return ["list" if type(value) is list else "tuple", *map(self.plain, value)]
+        raise TypeError(f"{type(value).__name__} is no part of a checkpoint")
+
+
+class _Unpacker:
+    """Puts a value together again."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]):
+        self._arrays = arrays
+        self._leaves: list[Leaf] = []
+
+    def value(self, plain: Any) -> Any:
+        """The value of what `_Packer.plain` gave."""
+        if not isinstance(plain, list):
+            return plain
+        kind, *items = plain
+        if kind == "array":
+            array, dtype = self._arrays[f"a{int(items[0])}"], np.dtype(str(items[1]))
+            return array.view(dtype) if dtype == np.uint64 else array.astype(dtype, copy=False)
+        if kind == "same":
+            return self._leaves[int(items[0])]
+        values = tuple(map(self.value, items))
+        if kind == "leaf":
+            self._leaves.append(Leaf(*values))
+            return self._leaves[-1]
+        return _MAKERS[kind](*values)
+
+
+_MAKERS: dict[str, Callable[..., Any]] = {
+    "tuple": lambda *items: items,
+    "list": lambda *items: list(items),
+    "node": BootstrapNode,
+    "group": Group,
+    "float": float,
+}
+
+
+def _storable(array: NDArray[Any]) -> NDArray[Any]:
+    """As an array of a type that the format knows."""
+    if array.dtype == bool:
+        return array.astype(np.uint8)
+    return array.view(np.int64) if array.dtype == np.uint64 else array

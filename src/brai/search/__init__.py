@@ -1,0 +1,1 @@
+"""Search for the graph of highest score."""

@@ -1,0 +1,260 @@
+"""FamilyTable: for each variable the scored parent sets worth considering, best first.
+
+Score-based methods of every kind need only these: search over orders, exact dynamic programming, MCMC over
+orders. A set is worth considering only if it scores higher than each of its subsets, for whenever it can be
+chosen, so can they. To begin with the table holds sets of up to two parents (of the most promising candidates
+where variables are many), and larger ones of the few candidates that promise most. It grows on demand: by
+families found elsewhere, such as those of a tree's leaves (`add`), and around a graph (`grow`).
+
+A sum over graphs, as in MCMC, needs more: with ``slack`` the table keeps sets whose score is at most so much below
+that of a subset. What is left out then has at most exp(-slack) of the weight of a set that fits whenever it does.
+
+A variable of one state has no parents and is none: no data could tell.
+
+With ``required`` edges (row to column) every set of a variable holds the parents that it must have, though they
+be more than ``max_parents``.
+
+Candidates are lists for each variable, so any number of variables will do. Costs: about d²·(d - 1)/2 scores for
+pairs up to PAIRS variables, then a number in proportion to d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.pdag import Family
+from brai.kernels.hill_climbing import TIE
+from brai.kernels.orders import Sets, earliest_sets
+from brai.kernels.parent_sets import larger_sets, pair_scores, single_gains
+from brai.runtime.jit import announce
+from brai.search.scores import FamilyScores
+
+Listed: TypeAlias = list[tuple[tuple[int, ...], float]]
+
+PAIRS = 60  # candidates of which all pairs are scored
+LARGER = 14  # candidates of which larger sets are scored
+
+
+class FamilyTable:
+    """Scored parent sets by variable; ``sets[v]`` maps parents (sorted) to the score, unordered."""
+
+    def __init__(
+        self,
+        scores: FamilyScores,
+        *,
+        max_parents: int = 4,
+        pairs: int = PAIRS,
+        larger: int = LARGER,
+        slack: float = 0.0,
+        allowed: NDArray[np.bool_] | None = None,
+        required: NDArray[np.bool_] | None = None,
+    ):
+        if max_parents < 0:
+            raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, from 0 on")
+        if not 0 <= larger <= 24:
+            raise ValueError(f"larger is {larger}: give the number of candidates for larger sets, 0 to 24")
+        self.scores, self.max_parents, self.slack = scores, max_parents, slack
+        self._margin = TIE - slack
+        self._pairs, self._larger = pairs, larger
+        d = scores.data.n_variables
+        self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
+        self.required = np.zeros((d, d), bool) if required is None else np.array(required, bool)
+        constant = scores.data.arities == 1  # data say nothing of their edges: they have none
+        self.allowed[constant] = False
+        self.allowed[:, constant] = False
+        self.allowed |= self.required
+        self._always = [tuple(np.flatnonzero(own).tolist()) for own in self.required.T]
+        announce(larger_sets, scores.data.codes.dtype)
+        self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
+        self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
+        self._looked: set[tuple[Family, float]] = set()  # families that `grow` has seen
+        self._sorted: list[Listed] = [[]] * d
+        self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
+
+    @property
+    def bounds(self) -> NDArray[np.uint8]:
+        """Edges as kernels take them: 0 for those that may not be, 1 that may, MUST that must."""
+        return np.asarray(self.allowed + self.required.astype(np.uint8))
+
+    def least(self) -> tuple[Family, ...]:
+        """The DAG of the edges that must be."""
+        return tuple(enumerate(self._always))
+
+    def __len__(self) -> int:
+        """Number of parent sets in all."""
+        return sum(map(len, self.sets))
+
+    def _listed(self, v: int) -> dict[tuple[int, ...], float]:
+        if self._always[v]:
+            return self._listed_with(v, self._always[v])
+        kernel = self.scores.arrays(max(4, self.max_parents + 2))
+        candidates = np.flatnonzero(self.allowed[:, v])
+        alone, gains = single_gains(*kernel, v, candidates)
+        found: dict[tuple[int, ...], float] = {(): float(alone)}
+        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
+        self.near[v] = candidates[rank].tolist()
+        if self.max_parents == 0 or not len(candidates):
+            return found
+        for a in np.flatnonzero(gains > self._margin):
+            found[(int(candidates[a]),)] = float(alone + gains[a])
+        if self.max_parents == 1:
+            return found
+        near, own = candidates[rank], alone + gains[rank]
+        pairs = pair_scores(*kernel, v, near)
+        pairs = np.maximum(pairs, pairs.T)
+        better = np.maximum(np.maximum(own[:, None], own), alone)
+        for a, b in np.argwhere(np.triu(pairs > better + self._margin, 1)):
+            found[tuple(sorted((int(near[a]), int(near[b]))))] = float(pairs[a, b])
+        if self.max_parents > 2 and len(near) > 2:
+            best = np.maximum(pairs, better)
+            promise = np.maximum(own - alone, (pairs - np.maximum(own, alone)).max(axis=1))
+            few = np.argsort(-np.round(promise, 9), kind="stable")[: self._larger]
+            self._list_larger(
+                v, near[few], np.maximum(own, alone)[few], best[np.ix_(few, few)], float(alone), found
+            )
+        return found
+
+    def _listed_with(self, v: int, always: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        """The same for a variable that must have certain parents: they, and others while there is room."""
+        candidates = [c for c in np.flatnonzero(self.allowed[:, v]).tolist() if c not in always]
+        alone = self.scores.families([(v, always)])[0]
+        found = {always: alone}
+        best: dict[tuple[int, ...], float] = {(): alone}
+        near = few = candidates
+        for size in range(1, self.max_parents - len(always) + 1):
+            pool = candidates if size == 1 else near if size == 2 else few
+            more = list(combinations(pool, size))
+            sets = [tuple(sorted((*always, *own))) for own in more]
+            values = self.scores.families([(v, own) for own in sets])
+            gain = dict.fromkeys(pool, -math.inf)
+            for own, parents, value in zip(more, sets, values, strict=True):
+                top = max(best[own[:i] + own[i + 1 :]] for i in range(size))
+                best[own] = max(top, value)
+                if value > top + self._margin:
+                    found[parents] = value
+                for i, c in enumerate(own):
+                    gain[c] = max(gain[c], round(value - best[own[:i] + own[i + 1 :]], 9))
+            if size == 1:
+                first, promise = sorted(pool, key=lambda c: -gain[c])[: self._pairs], gain
+                self.near[v], near = first, sorted(first)
+            if size == 2:
+                few = sorted(sorted(near, key=lambda c: -max(gain[c], promise[c]))[: self._larger])
+        if not self.near[v]:
+            self.near[v] = candidates[: self._pairs]
+        return found
+
+    def _list_larger(
+        self,
+        v: int,
+        candidates: NDArray[np.int64],
+        singles: NDArray[np.float64],
+        pairs: NDArray[np.float64],
+        alone: float,
+        found: dict[tuple[int, ...], float],
+    ) -> None:
+        m = len(candidates)
+        best = np.full(1 << m, -np.inf)
+        best[0] = alone
+        for a in range(m):
+            best[1 << a] = singles[a]
+            for b in range(a):
+                best[1 << a | 1 << b] = pairs[a, b]
+        most, room = min(self.max_parents, m), 4096
+        while True:
+            sets, values = np.empty((room, most), np.int64), np.empty(room)
+            kernel = self.scores.arrays(max(4, self.max_parents + 2))
+            n = int(larger_sets(*kernel, v, candidates, best, most, self._margin, sets, values))
+            if n <= room:
+                break
+            room = n
+        for own, value in zip(sets[:n].tolist(), values[:n].tolist(), strict=True):
+            found[tuple(sorted(p for p in own if p >= 0))] = value
+
+    def add(self, families: Iterable[Family]) -> int:
+        """Take in families from elsewhere, of any size; the number of those that were new and worth it."""
+        new = [f for f in dict.fromkeys(families) if f[1] not in self.sets[f[0]] and self._may(f)]
+        new.sort(key=lambda family: len(family[1]))  # subsets first
+        added = 0
+        for (v, parents), score in zip(new, self.scores.families(new), strict=True):
+            if score > self._best_within(v, parents) + self._margin:
+                self.sets[v][parents] = score
+                self.near[v] += [p for p in parents if p not in self.near[v]]
+                added += 1
+        return added
+
+    def _best_within(self, v: int, parents: tuple[int, ...]) -> float:
+        """The highest score of a listed set within these."""
+        known = self.sets[v]
+        if 1 << len(parents) > len(known):
+            inside = set(parents)
+            return max(score for own, score in known.items() if inside.issuperset(own))
+        subsets = chain.from_iterable(combinations(parents, n) for n in range(len(parents) + 1))
+        return max(known[own] for own in subsets if own in known)
+
+    def _may(self, family: Family) -> bool:
+        v, parents = family
+        return bool(self.allowed[list(parents), v].all()) and set(parents).issuperset(self._always[v])
+
+    def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
+        """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
+
+        With a parent more or exchanged, scores are at most ``within`` below that of the family they come from, and
+        there are at most ``max_parents`` parents: with BDeu, variables that hardly vary gain by ever more of them.
+        Parents may come from all variables where these are few, else from those of which pairs were listed or a
+        set was added.
+        """
+        around: list[Family] = []
+        families = [family for family in families if (family, within) not in self._looked]
+        self._looked.update((family, within) for family in families)
+        for (v, parents), own in zip(families, self.scores.families(families), strict=True):
+            fewer = (tuple(p for p in parents if p != out) for out in parents if not self.required[out, v])
+            bases = [parents, *fewer]
+            around += [(v, base) for base in bases]
+            for base in bases:
+                if len(base) >= self.max_parents:
+                    continue
+                more = [(v, tuple(sorted((*base, x)))) for x in self.near[v] if x not in parents]
+                least = max(self._best_within(v, base) + self._margin, own - within)
+                found = zip(more, self.scores.families(more), strict=True)
+                around += [family for family, score in found if score > least]
+        return self.add(around)
+
+    def arrays(self, *, any_order: bool = False) -> Sets:
+        """The table as `brai.kernels.orders` takes it, and as `families` reads it back.
+
+        With ``any_order`` a variable that must have certain parents has the empty set too, for orders in which
+        they come later: with a score so low that an order that obeys is better, however bad it is otherwise.
+        """
+        for v, own in enumerate(self.sets):
+            if len(own) != len(self._sorted[v]):  # sets are added, never taken out
+                self._sorted[v] = sorted(own.items(), key=lambda item: (-item[1], item[0]))
+                self._packed[v] = _packed(self._sorted[v])
+        packed = self._packed
+        if any_order and self.required.any():
+            worst = -1.0 - 2 * sum(abs(own[always]) for own, always in zip(self.sets, self._always, strict=True))
+            packed = [
+                (np.append(own[0], worst), np.append(own[1], 0), own[2]) if always else own
+                for own, always in zip(packed, self._always, strict=True)
+            ]
+        scores, sizes, members = (np.concatenate(parts) for parts in zip(*packed, strict=True))
+        first = np.cumsum([0, *(len(own[0]) for own in packed)], dtype=np.int64)
+        begin = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        return Sets(first, scores, begin, members, earliest_sets(first, begin, members))
+
+    def families(self, sets: Sets, chosen: NDArray[np.int64]) -> tuple[Family, ...]:
+        """The families behind the chosen sets, one for each variable."""
+        starts = sets.first[:-1]
+        return tuple((v, self._sorted[v][int(e - starts[v])][0]) for v, e in enumerate(chosen))
+
+
+def _packed(listed: Listed) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
+    """Scores, numbers of members, and members in a row."""
+    scores = np.array([score for _, score in listed])
+    sizes = np.array([len(parents) for parents, _ in listed], np.int64)
+    return scores, sizes, np.array([p for parents, _ in listed for p in parents], np.int32)

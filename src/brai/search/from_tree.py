@@ -1,0 +1,197 @@
+"""From the tree to the best graph that can be found: search over orders, started with what the tree knows.
+
+The published method takes the best graph of the tree. Its families and its draws are worth more: the families of
+all leaves go into a `FamilyTable` with the most promising sets around them, and searches over orders start from
+distinct draws of the tree besides random orders. From the best of what they find tabu search over graphs goes on,
+which is not bound to the table; what it finds enters the table, which then grows around it, and so on by turns
+until neither finds anything better.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.adjacency import topological_order
+from brai.graphs.pdag import Draw, Family
+from brai.kernels.hill_climbing import TIE
+from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
+from brai.search.family_table import FamilyTable
+from brai.search.hill_climbing import ENOUGH, hill_climb
+from brai.search.orders import search_by_order
+from brai.search.scores import FamilyScores
+from brai.tree.draws import best_route, sample_routes
+from brai.tree.ggt import GGT
+
+STARTS = 5  # draws of the tree that searches start from, the best one included
+TEMPERATURES = (10.0, 100.0, math.inf)  # of these draws: at 1 they are nearly always the best one
+RESTARTS, FEWER, MANY = 20, 10, 100  # searches from random orders; fewer where there are many variables
+CLIMBED = 15  # distinct ends of these searches that tabu search goes on from
+KICKS = 10  # for each variable, after each climb
+ROUNDS = 20  # tabu searches at most
+
+
+class Polished(NamedTuple):
+    """The best DAG found, its log score, and what the steps reached."""
+
+    families: tuple[Family, ...]
+    log_score: float
+    trace: tuple[tuple[str, float], ...]  # (step, log score)
+
+
+def polish(
+    table: FamilyTable,
+    tree: GGT | None,
+    *,
+    n_draws: int = STARTS,
+    restarts: int | None = None,
+    kicks: int = KICKS,
+    deadline: float = math.inf,
+    seed: np.random.SeedSequence,
+    workers: Workers = ALONE,
+) -> Polished:
+    """Search on from a tree; the table takes in its families. At ``deadline`` (of `time.monotonic`) it ends."""
+    scores = table.scores
+    trace: list[tuple[str, float]] = []
+    draws: list[Draw] = []
+    if tree is not None:
+        table.add(family for leaf in tree.leaves for family in leaf.families)
+        draws = distinct_draws(tree, n_draws, seed)
+        trace.append(("tree", draws[0].log_score))
+    d = scores.data.n_variables
+    if restarts is None:
+        restarts = RESTARTS if d <= MANY else FEWER
+    starts = [order_of(draw.families, d) for draw in draws]
+    found = search_by_order(
+        table,
+        restarts=restarts,
+        kicks=kicks,
+        starts=starts,
+        grow=False,
+        deadline=deadline,
+        seed=seed,
+        workers=workers,
+    )
+    trace.append(("orders", found.log_score))
+    limits = (scores, table.allowed, table.required, table.max_parents, on_all_clocks(deadline), seed)
+
+    def climb(graphs: Sequence[Draw], key: str) -> Draw:
+        """The best that tabu searches reach from these."""
+        tasks = [(one.families, one.log_score) for one in graphs]
+        keys = [f"{key}-{i}" for i in range(len(tasks))]
+        kept, of = (lambda own: own is not None and own[2]), [table.max_parents]
+        ends = workers.run(climbed_graph, tasks, shared=limits, keys=keys, of=of, kept=kept)
+        found = (Draw(*(own or task)[:2]) for own, task in zip(ends, tasks, strict=True))
+        return max(found, key=lambda own: own.log_score)
+
+    best = climb(found.ends[:CLIMBED], "tabu")
+    trace.append(("tabu", best.log_score))
+    for turn in range(ROUNDS):
+        if time.monotonic() > deadline:
+            break
+        before = best.log_score
+        table.add(best.families)
+        start = [order_of(best.families, d)]
+        found = search_by_order(
+            table,
+            restarts=0,
+            kicks=kicks,
+            starts=start,
+            deadline=deadline,
+            seed=seed,
+            workers=workers,
+            key=f"orders-{turn + 1}",
+        )
+        best = max(best, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+        trace.append(("orders", best.log_score))
+        best = climb([best], f"tabu-again-{turn}")
+        trace.append(("tabu", best.log_score))
+        if best.log_score <= before + max(TIE, ENOUGH * abs(before)):
+            break
+    return Polished(best.families, best.log_score, tuple(trace))
+
+
+def climbed_graph(
+    scores: FamilyScores,
+    allowed: NDArray[np.bool_],
+    required: NDArray[np.bool_],
+    max_parents: int,
+    end: float,
+    seed: np.random.SeedSequence,
+    families: Sequence[Family],
+    log_score: float,
+) -> tuple[tuple[Family, ...], float, bool] | None:
+    """Tabu search from a DAG, with as many parents as the table or the DAG has, and whether it came to its end;
+    None after ``end`` (of `time.time`).
+    """
+    if time.time() > end:
+        return None
+    d = scores.data.n_variables
+    most = max(max_parents, *(len(parents) for _, parents in families))
+    start, orders = adjacency_of(families, d), [range(d)]
+    found = hill_climb(
+        scores.twin(),
+        start=start,
+        allowed=allowed,
+        required=required,
+        max_parents=most,
+        orders=orders,
+        seed=seed,
+        deadline=on_this_clock(end),
+    )
+    before = Draw(tuple(families), log_score)
+    best = max(before, Draw(found.families, found.log_score), key=lambda own: own.log_score)
+    return best.families, best.log_score, found.in_time
+
+
+def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:
+    """The best DAG of the tree, and up to n - 1 others, drawn at rising temperatures until there are so many."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    found = dict.fromkeys([best_route(tree)])
+    for temperature in TEMPERATURES:
+        if len(found) < n:
+            found |= dict.fromkeys(sample_routes(tree, 4 * n, temperature, rng, "exact"))
+    return list(found)[:n]
+
+
+def climbed_draws(
+    tree: GGT,
+    table: FamilyTable,
+    least: float,
+    n: int,
+    deadline: float,
+    seed: np.random.SeedSequence,
+    workers: Workers = ALONE,
+) -> list[tuple[Family, ...]]:
+    """DAGs of at least this score that searches over orders reach from draws of the tree, one for each score."""
+    starts = [order_of(draw.families, table.scores.data.n_variables) for draw in distinct_draws(tree, n, seed)]
+    found = search_by_order(
+        table,
+        restarts=0,
+        kicks=KICKS,
+        starts=starts,
+        grow=False,
+        deadline=deadline,
+        seed=seed,
+        workers=workers,
+        key="chain-starts",
+    )
+    return [end.families for end in found.ends if end.log_score >= least]
+
+
+def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:
+    """A DAG as an array, row to column."""
+    out = np.zeros((d, d), np.uint8)
+    for v, parents in families:
+        out[list(parents), v] = 1
+    return out
+
+
+def order_of(families: Sequence[Family], d: int) -> list[int]:
+    """A topological order of a DAG."""
+    return list(topological_order(adjacency_of(families, d)))

@@ -1,0 +1,320 @@
+"""Figures with matplotlib: a graph, a heat map, a reliability diagram, scores, and the comparison of two graphs.
+
+Each function draws on the Axes it is given, or on new ones, and returns them. No graphviz is needed: graphs are
+laid out by `brai.show.report.layout`, as in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.differences import differences, lines
+from brai.graphs.pdag import PDAG
+from brai.kinds.discrete.network import Network
+from brai.learners.base import StructureLearner
+from brai.posterior.consensus import DECIDED, TIE, Row
+from brai.posterior.weighted import Posterior
+from brai.show.report.build import arranged, label_of
+from brai.show.report.layout import Layout
+from brai.show.report.trace import chains_of, score_series
+
+Source: TypeAlias = StructureLearner | Posterior
+Floats: TypeAlias = NDArray[np.float64]
+Kind: TypeAlias = Literal["edges", "adjacency", "blankets", "paths"]
+
+BLUE, ORANGE, GREEN, PURPLE, GREY, INK = "#0072B2", "#C25700", "#00795A", "#9B4F80", "#7B8794", "#17202B"
+HIGH = 30.0  # of a node's box
+SURE = 0.9  # direction from which an arrow head is filled
+UNIT = 1 / 82  # inches of a unit of the layout, in figures of our own
+FEW = 40  # edges that are labelled with their probabilities, if not asked for otherwise
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("matplotlib is not installed: pip install 'brai[plots]'") from error
+    return plt
+
+
+def _axes(ax: Any, width: float, height: float) -> Any:
+    if ax is not None:
+        return ax
+    return _pyplot().subplots(figsize=(min(max(width, 3.0), 24.0), min(max(height, 2.4), 18.0)))[1]
+
+
+def _checked(source: Any, kinds: tuple[type, ...], cure: str) -> Any:
+    if not isinstance(source, kinds):
+        raise TypeError(f"cannot draw a {type(source).__name__}: give {cure}")
+    return source
+
+
+# --- graphs ---------------------------------------------------------------------------------------
+
+
+def graph(
+    source: Source | PDAG, *, threshold: float = 0.5, probabilities: bool | None = None, ax: Any = None
+) -> Any:
+    """Draw a PDAG, or the consensus graph of a fitted model or a posterior.
+
+    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on,
+    hollow below, and left out up to `brai.posterior.consensus.DECIDED`. ``probabilities`` writes P(adjacent)
+    beside edges, by default if there are FEW at most.
+    """
+    _checked(source, (PDAG, StructureLearner, Posterior), "a PDAG, a fitted model or a Posterior")
+    if isinstance(source, PDAG):
+        drawn, rows = source, dict[tuple[str, str], Row]()
+    else:
+        found = source.consensus(threshold, DECIDED)
+        drawn, rows = found.graph, {(row["from"], row["to"]): row for row in found.edges}
+    page = _Page(drawn, ax)
+    show = bool(rows) and (len(rows) <= FEW if probabilities is None else probabilities)
+    crowd = min(1.0, 400 / max(1, drawn.n_edges))
+    for a, b, directed in lines(drawn):
+        row = rows.get((drawn.names[a], drawn.names[b])) or rows.get((drawn.names[b], drawn.names[a]))
+        strength, sure = (row["strength"], row["direction"] >= SURE - TIE) if row else (1.0, True)
+        page.edge(
+            a, b, directed, alpha=crowd * (0.3 + 0.7 * strength), width=0.5 + 1.5 * strength, hollow=not sure
+        )
+        if show:
+            page.write(a, b, f"{strength:.0%}")
+    page.nodes()
+    return page.ax
+
+
+def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax: Any = None) -> Any:
+    """Draw two graphs over the same nodes in one: what they share, what only one has, what is turned.
+
+    Each is a PDAG, a Network, or a fitted model (its cpdag_). The title gives the structural Hamming distance.
+    """
+    first, second = (_graph_of(one) for one in (a, b))
+    distance = first.shd(second)
+    second = second.reorder(first.names)
+    union = PDAG(first.names, first.adjacency | second.adjacency)
+    page = _Page(union, ax)
+    differ = {(min(one.line[:2]), max(one.line[:2])): one for one in differences(first, second)}
+    for i, j, directed in lines(first):
+        if (min(i, j), max(i, j)) not in differ:
+            page.edge(i, j, directed, color=GREY)
+    looks = {"removed": (ORANGE, "--"), "added": (BLUE, "-"), "turned": (PURPLE, "-")}
+    for one in differ.values():
+        color, style = looks[one.kind]
+        page.edge(*one.line, color=color, style=style, width=2.2)
+    page.nodes()
+    from matplotlib.lines import Line2D
+
+    words = {"removed": f"only in {names[0]}", "added": f"only in {names[1]}", "turned": "directed otherwise"}
+    keys = [Line2D([], [], color=GREY, label="in both")]
+    keys += [Line2D([], [], color=looks[kind][0], ls=looks[kind][1], lw=2.2, label=words[kind]) for kind in looks]
+    page.ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False)
+    page.ax.set_title(f"{names[0]} and {names[1]}: distance (SHD) {distance}")
+    return page.ax
+
+
+def _graph_of(source: Any) -> PDAG:
+    cure = "PDAGs, Networks or fitted models"
+    _checked(source, (PDAG, Network, StructureLearner), cure)
+    if isinstance(source, PDAG):
+        return source
+    return source.pdag if isinstance(source, Network) else source.cpdag_
+
+
+class _Page:
+    """Axes in units of a layout, and how nodes and edges are drawn there."""
+
+    def __init__(self, graph: PDAG, ax: Any):
+        self.layout, self.labels, self.widths = arranged(graph)
+        layout: Layout = self.layout
+        width, height = (size + room for size, room in zip(layout.size, (160.0, 90.0), strict=True))
+        self.ax = _axes(ax, width * UNIT, height * UNIT)
+        box = self.ax.get_window_extent().transformed(self.ax.figure.dpi_scale_trans.inverted())
+        self.points = 72 * min(box.width / width, box.height / height)  # of a unit
+        left, top = (float(own.min()) if len(own) else 0.0 for own in (layout.x, layout.y))
+        self.ax.set(xlim=(left - 80, left + width - 80), ylim=(top + height - 45, top - 45), aspect="equal")
+        self.ax.set_axis_off()
+
+    def _end(self, i: int, towards: Any) -> tuple[float, float]:
+        """Where the line from the centre of a node to a point leaves its box."""
+        x, y = float(self.layout.x[i]), float(self.layout.y[i])
+        dx, dy = towards[0] - x, towards[1] - y
+        far = [half / abs(step) for half, step in ((self.widths[i] / 2, dx), (HIGH / 2, dy)) if step]
+        t = min([1.0, *far])
+        return x + t * dx, y + t * dy
+
+    def _points(self, a: int, b: int) -> list[tuple[float, float]]:
+        bends = self.layout.bends
+        between = bends.get((a, b)) or [*reversed(bends.get((b, a), []))]
+        ends = [(float(self.layout.x[i]), float(self.layout.y[i])) for i in (a, b)]
+        return [self._end(a, (between or ends[1:])[0]), *between, self._end(b, (between or ends[:1])[-1])]
+
+    def edge(
+        self,
+        a: int,
+        b: int,
+        directed: bool,
+        *,
+        color: str = INK,
+        style: str = "-",
+        width: float = 1.4,
+        alpha: float = 1.0,
+        hollow: bool = False,
+    ) -> None:
+        """The line from a to b, smooth through its bends, with a head if it is directed."""
+        from matplotlib.patches import FancyArrowPatch
+        from matplotlib.path import Path
+
+        points = np.array(self._points(a, b))
+        codes, vertices = [Path.MOVETO], [points[0]]
+        for k in range(len(points) - 1):  # Catmull–Rom as cubic curves
+            before, here, there = points[max(0, k - 1)], points[k], points[k + 1]
+            after = points[min(len(points) - 1, k + 2)]
+            codes += [Path.CURVE4] * 3
+            vertices += [here + (there - before) / 6, there - (after - here) / 6, there]
+        scale = min(1.0, max(self.points, 0.25))
+        patch = FancyArrowPatch(
+            path=Path(vertices, codes),
+            arrowstyle="-|>" if directed else "-",
+            mutation_scale=14 * scale,
+            lw=width * scale,
+            ls=style,
+            alpha=alpha,
+            edgecolor=color,
+            facecolor="white" if hollow else color,
+            zorder=1,
+            gid=f"edge {a} {b}",
+        )
+        self.ax.add_patch(patch)
+
+    def write(self, a: int, b: int, text: str) -> None:
+        """A number at the middle of an edge."""
+        points = self._points(a, b)
+        half = len(points) // 2
+        x, y = np.mean(points[half - 1 : half + 1], axis=0) if len(points) % 2 == 0 else points[half]
+        size = 9.5 * self.points
+        if size >= 3:
+            back = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+            self.ax.text(x, y, text, size=size, color=GREY, ha="center", va="center", bbox=back, zorder=2)
+
+    def nodes(self) -> None:
+        """Boxes with labels; the labels only where they can be read."""
+        from matplotlib.patches import FancyBboxPatch
+
+        size = 13 * self.points
+        for x, y, label, width in zip(self.layout.x, self.layout.y, self.labels, self.widths, strict=True):
+            style = "round,pad=0,rounding_size=8"
+            color = "white" if size >= 3 else GREY
+            corner = (x - width / 2, y - HIGH / 2)
+            self.ax.add_patch(
+                FancyBboxPatch(corner, width, HIGH, boxstyle=style, fc=color, ec=GREY, lw=0.9, zorder=3)
+            )
+            if size >= 3:
+                middle = {"ha": "center", "va": "center", "parse_math": False}  # a $ is a letter
+                self.ax.text(x, y, label, size=size, color=INK, zorder=4, **middle)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _matrix(source: Source, kind: Kind) -> tuple[tuple[str, ...], Floats]:
+    _checked(source, (StructureLearner, Posterior), "a fitted model or a Posterior")
+    names = source.names if isinstance(source, Posterior) else tuple(map(str, source.feature_names_in_))
+    makers = {
+        "edges": source.edge_probabilities,
+        "adjacency": source.adjacency_probabilities,
+        "blankets": source.markov_blanket_probabilities,
+        "paths": source.path_probabilities,
+    }
+    if kind not in makers:
+        raise ValueError(f"kind is {kind!r}: choose one of {', '.join(map(repr, makers))}")
+    return names, makers[kind]()
+
+
+def heat_map(source: Source, *, kind: Kind = "edges", ax: Any = None) -> Any:
+    """Probabilities as a matrix, from rows to columns; with up to 20 variables the numbers are written in."""
+    names, values = _matrix(source, kind)
+    d = len(names)
+    side = min(max(4.2, 0.34 * d + 2), 14.0)
+    ax = _axes(ax, side + 1, side)
+    image = ax.imshow(values, vmin=0, vmax=1, cmap="Blues", interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, fraction=0.046, pad=0.03, label="probability")
+    titles = {"edges": "P(row → column)", "adjacency": "P(adjacent)", "blankets": "P(in the Markov blanket)"}
+    ax.set_title(titles.get(kind, "P(directed path, row to column)"))
+    if d <= 80:
+        labels = [label_of(name, 18) for name in names]
+        ax.set_xticks(range(d), labels, rotation=90, size=min(9.0, 500 / max(1, d)), parse_math=False)
+        ax.set_yticks(range(d), labels, size=min(9.0, 500 / max(1, d)), parse_math=False)
+    else:
+        ax.set(xlabel=f"{d} variables", ylabel=f"{d} variables", xticks=[], yticks=[])
+    if d <= 20:
+        for i, j in np.argwhere(values >= 0.005):
+            color = "white" if values[i, j] > 0.6 else INK
+            ax.text(j, i, f"{values[i, j]:.2f}".lstrip("0"), size=7, ha="center", va="center", color=color)
+    return ax
+
+
+def reliability(
+    source: Source,
+    truth: Any,
+    *,
+    kind: Literal["adjacency", "edges"] = "adjacency",
+    bins: int = 10,
+    ax: Any = None,
+) -> Any:
+    """Reliability diagram: of the pairs said to be joined with probability p, which share is joined in ``truth``?
+
+    ``truth`` is a PDAG or a Network, such as the one that data were drawn from; with ``kind="edges"`` a DAG. Bars
+    are 95 % intervals (Wilson 1927), numbers say how many pairs are in a bin.
+    """
+    if kind not in ("adjacency", "edges"):
+        raise ValueError(f"kind is {kind!r}: choose 'adjacency' or 'edges'")
+    if not (isinstance(bins, int) and bins >= 1):
+        raise ValueError(f"bins is {bins!r}: give a whole number from 1 on")
+    names, values = _matrix(source, kind)
+    real = _graph_of(truth).reorder(names)
+    joined = real.skeleton() if kind == "adjacency" else real.adjacency > real.adjacency.T
+    pairs = np.triu_indices(len(names), 1) if kind == "adjacency" else np.nonzero(~np.eye(len(names), dtype=bool))
+    said, true = values[pairs], joined[pairs]
+    ax = _axes(ax, 4.8, 4.6)
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--", label="calibrated")
+    which = np.minimum((said * bins).astype(int), bins - 1)
+    for k in range(bins):
+        inside = which == k
+        if n := int(inside.sum()):
+            share, at = float(true[inside].mean()), float(said[inside].mean())
+            low, high = _wilson(share, n)
+            ax.plot([at, at], [low, high], color=BLUE, lw=1.5, alpha=0.6)
+            ax.plot(at, share, "o", color=BLUE, ms=6, gid=f"bin {k}")
+            up = share < 0.9
+            ax.annotate(f"{n:,}", (at, high if up else low), (0, 4 if up else -10), textcoords="offset points",
+                        ha="center", size=7, color=GREY)  # fmt: skip
+    brier = float(np.mean((said - true) ** 2))
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.06, 1.1), xlabel="probability said", ylabel="share that is true")
+    ax.set_title(f"{'Adjacencies' if kind == 'adjacency' else 'Directed edges'}, Brier score {brier:.4f}")
+    return ax
+
+
+def _wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    middle, room = share + z * z / (2 * n), z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return float((middle - room) / (1 + z * z / n)), float((middle + room) / (1 + z * z / n))
+
+
+def scores(model: StructureLearner, *, posterior: Posterior | None = None, ax: Any = None) -> Any:
+    """Log scores of draws of chains, of bootstrap members, or of classes by rank; dashed, the best graph."""
+    _checked(model, (StructureLearner,), "a fitted model")
+    known = model._posterior() if posterior is None else posterior
+    found = score_series(model, known, chains_of(model, known))
+    ax = _axes(ax, 8.0, 3.2)
+    colors: Sequence[str] = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", GREY)
+    for c, series in enumerate(found["series"]):
+        across = np.arange(len(series["y"])) * series["step"]
+        style = "-" if found["kind"] == "chains" else "o"
+        ax.plot(across, series["y"], style, color=colors[c % 6], lw=0.9, ms=3, alpha=0.85, label=series["name"])
+    ax.axhline(found["best"], color=INK, lw=1, ls="--", label="best graph")
+    ax.set(xlabel=found["across"], ylabel="log score")
+    ax.ticklabel_format(useOffset=False)
+    ax.legend(frameon=False, ncols=3, fontsize=8)
+    return ax

@@ -1,0 +1,48 @@
+"""The scores that a model went through, and the chains behind a posterior."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brai.posterior.mcmc import Draws
+from brai.posterior.weighted import Posterior
+
+POINTS = 600  # of one line
+
+
+def chains_of(model: Any, posterior: Posterior) -> Draws | None:
+    """The chains that a posterior was made from, if it was: they have drawn its adjacencies just as often."""
+    chains: Draws | None = getattr(model, "_known_chains", None)
+    if chains is None:
+        return None
+    drawn = chains.edge_frequencies().mean(axis=0)
+    rank = [chains.names.index(name) for name in posterior.names]
+    drawn = (drawn + drawn.T)[np.ix_(rank, rank)]
+    return chains if np.allclose(drawn, posterior.adjacency_probabilities(), atol=1e-9) else None
+
+
+def score_series(model: Any, posterior: Posterior, chains: Draws | None) -> dict[str, Any]:
+    """Log scores as lines or dots: of chains by draw, of bootstrap members, else of the classes by rank.
+
+    Each of ``series`` has a name, a step between values, and POINTS values at most.
+    """
+    if chains is not None:
+        kind, across = "chains", "draw"
+        series = [_thinned(f"chain {c + 1}", own) for c, own in enumerate(chains.log_scores)]
+    elif hasattr(model, "chain_"):
+        kind, across, series = "chains", "draw", [_thinned("chain 1", model.chain_.log_scores)]
+    elif hasattr(model, "members_"):
+        kind, across = "members", "bootstrap sample"
+        series = [_thinned("members", [score for _, score in model.members_])]
+    else:
+        kind, across = "classes", "rank of the class"
+        known = posterior.log_scores[np.isfinite(posterior.log_scores)]
+        series = [_thinned("classes", np.sort(known)[::-1])]
+    return {"kind": kind, "across": across, "series": series, "best": float(model.log_score_)}
+
+
+def _thinned(name: str, scores: Any) -> dict[str, Any]:
+    step = max(1, -(-len(scores) // POINTS))
+    return {"name": name, "step": step, "y": [round(float(score), 3) for score in scores[::step]]}

@@ -1,0 +1,1 @@
+"""B-RAI: tests of independence, RAI, the graph generative tree, draws from it."""

@@ -1,0 +1,234 @@
+"""The graph generative tree (GGT) and Algorithm 1, which grows it.
+
+The tree is an AND/OR tree. A bootstrap node has K + 1 autonomous groups (AND), and for each of them s sub-trees,
+one for each bootstrap sample (OR). Choosing one sub-tree for each group, down to the leaves, is a *route*: the
+families of its leaves are those of one DAG, since a group receives edges only from itself and from groups above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.pdag import Family
+from brai.kinds.discrete.contingency import Sample
+from brai.kinds.discrete.samples import bootstrap_sample
+from brai.search.scores import FamilyScores
+from brai.tree.rai import NO_LIMIT, Group, Learner
+
+FEW, MANY = 40, 10_000  # nodes of a group whose leaf is remembered, as samples often agree; such leaves
+
+Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """Families of an autonomous group and their log score on the full data."""
+
+    families: tuple[Family, ...]
+    log_score: float
+    repaired: bool = False  # no DAG extends its graph: see kernels.orienting.extension
+    truncated: bool = False  # a limit of the user's ended the recursion
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapNode:
+    """groups[i][t] is the child labelled Anc_i^t in the paper; the last group is Dec^t."""
+
+    order: int  # n: the order of the CI tests made at this node
+    groups: tuple[tuple[Node, ...], ...]
+
+
+Node: TypeAlias = Leaf | BootstrapNode
+
+
+@dataclass(frozen=True, eq=False)
+class GGT:
+    """A graph generative tree over the variables ``names``, and what it cost to grow."""
+
+    root: Node
+    names: tuple[str, ...]
+    s: int
+    n_ci_tests: NDArray[np.int64]  # by order
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was worked out once, by whom and how
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has other nodes: what was worked out about these ones stays behind."""
+        return {**self.__dict__, "memo": {}}
+
+    def nodes(self) -> Iterator[Node]:
+        """Each node once, parents before children; a leaf that serves several t is one node."""
+        stack: list[Node] = [self.root]
+        seen: set[int] = set()
+        while stack:
+            node = stack.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                if isinstance(node, BootstrapNode):
+                    for group in node.groups:
+                        stack.extend(group[:1] if is_one(group) else group)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of bootstrap nodes and leaves."""
+        return sum(1 for _ in self.nodes())
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """All leaves, each once."""
+        return tuple(node for node in self.nodes() if isinstance(node, Leaf))
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaves)
+
+    @property
+    def n_repaired(self) -> int:
+        """Number of leaves whose graph no DAG extends and that were repaired."""
+        return sum(leaf.repaired for leaf in self.leaves)
+
+    @property
+    def n_truncated(self) -> int:
+        """Number of leaves that max_order or max_tests made."""
+        return sum(leaf.truncated for leaf in self.leaves)
+
+    @cached_property
+    def depth(self) -> int:
+        """Number of bootstrap nodes on the longest way down; the highest order tested is one less."""
+
+        def depth(node: Node) -> int:
+            if isinstance(node, Leaf):
+                return 0
+            return 1 + max(depth(child) for group in node.groups for child in group)
+
+        return depth(self.root)
+
+    @cached_property
+    def n_routes(self) -> int:
+        """Number of routes, exactly."""
+
+        def routes(node: Node) -> int:
+            if isinstance(node, Leaf):
+                return 1
+            product = 1
+            for group in node.groups:
+                product *= sum(routes(child) for child in group)
+            return product
+
+        return routes(self.root)
+
+    def __repr__(self) -> str:
+        return f"<GGT: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth}, s = {self.s}>"
+
+
+def is_one(group: Sequence[Node]) -> bool:
+    """Whether one node serves all samples."""
+    return group.count(group[0]) == len(group)
+
+
+class Grower:
+    """Algorithm 1 with one learner: the steps that make nodes, and the recursion."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        scores: FamilyScores,
+        s: int,
+        seed: np.random.SeedSequence,
+        progress: Progress | None = None,
+    ):
+        self.learner, self.scores, self.s, self.seed = learner, scores, s, seed
+        self._progress, self._finished = progress, 0.0
+        self._known: dict[tuple[bytes, ...], tuple[tuple[Family, ...], float, bool]] = {}  # leaves, by their graph
+
+    def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Sample:
+        """The bootstrap sample at a place of the tree, of the variables that these groups need (line 10)."""
+        seed = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *path))
+        return bootstrap_sample(self.learner.data, seed, self.learner.variables(groups))
+
+    def leaf(self, group: Group, *, truncated: bool) -> Leaf:
+        """Lines 3–4."""
+        if len(group.nodes) > FEW:
+            return Leaf(*self._scored(group), truncated)
+        key = group.nodes.tobytes(), group.endo.tobytes(), group.adj.tobytes()
+        if key not in self._known:
+            if len(self._known) >= MANY:
+                self._known.clear()
+            self._known[key] = self._scored(group)
+        return Leaf(*self._known[key], truncated)
+
+    def _scored(self, group: Group) -> tuple[tuple[Family, ...], float, bool]:
+        families, repaired = self.learner.families(group)
+        return families, self.scores.total(families), repaired
+
+    def done(self, group: Group, n: int) -> Leaf | None:
+        """Line 2, and what follows if it holds."""
+        return self.leaf(group, truncated=group.cut) if self.learner.is_resolved(group, n) else None
+
+    def b_rai(
+        self, group: Group, n: int, sample: Sample, path: tuple[int, ...], limit: int, share: float = 1.0
+    ) -> Node:
+        """The node of a group that is not resolved, and all below it. It may take ``limit`` tests."""
+        learner, before = self.learner, self.learner.tally.total
+        refined = learner.increase_resolution(group, n, sample, limit)  # line 6
+        parts = learner.split_autonomous(refined)  # line 7
+        children = [self.done(part, n + 1) for part in parts]  # line 2 of the calls of lines 12 and 14
+        left = limit if limit == NO_LIMIT else limit - (learner.tally.total - before)
+        limits = shares(
+            [part if child is None else None for part, child in zip(parts, children, strict=True)], left, self.s
+        )
+        share /= len(parts)
+        self.progressed(share * sum(child is not None for child in children))
+        grown: list[list[Node]] = [[child] * self.s if child else [] for child in children]
+        if None in children:
+            open_parts = [part for part, child in zip(parts, children, strict=True) if child is None]
+            for t in range(self.s):  # line 9
+                drawn = self.sample((*path, t), open_parts)  # line 10
+                for i, part in enumerate(parts):  # lines 11–15; the last one is X_D
+                    if children[i] is not None:
+                        continue
+                    if learner.must_stop(n + 1, limits[i]):
+                        grown[i].append(self.leaf(part, truncated=True))
+                        self.progressed(share / self.s)
+                    else:
+                        below = self.b_rai(part, n + 1, drawn, (*path, t, i), limits[i], share / self.s)
+                        grown[i].append(below)
+        return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
+
+    def progressed(self, share: float) -> None:
+        """So much more of the tree is done."""
+        self._finished += share
+        if self._progress is not None:
+            self._progress(min(self._finished, 1.0), self.learner.tally.total)
+
+
+def shares(groups: Sequence[Group | None], left: int, s: int) -> list[int]:
+    """How many of the tests that are left each of the s calls of a group may take; None for one that is done.
+
+    They go by the squares of the numbers of potential parents. Nobody takes what another has left over: then the
+    result would depend on who comes first.
+    """
+    if left == NO_LIMIT:
+        return [NO_LIMIT] * len(groups)
+    weights = [0 if own is None else own.weight() for own in groups]
+    total = s * max(1, sum(weights))
+    return [left * weight // total for weight in weights]
+
+
+def grow(
+    learner: Learner, scores: FamilyScores, s: int, seed: np.random.SeedSequence, progress: Progress | None = None
+) -> GGT:
+    """Algorithm 1: construct a graph generative tree.
+
+    The samples of a node are seeded by its place in the tree, so no other part of the tree has a say in them.
+    """
+    grower, root = Grower(learner, scores, s, seed, progress), learner.root()
+    tree = grower.done(root, 0) or grower.b_rai(root, 0, learner.sample, (), learner.max_tests)
+    return GGT(tree, learner.data.names, s, np.trim_zeros(learner.tally.ci_tests, "b"))

@@ -1,0 +1,163 @@
+"""Conditional-independence (CI) tests on weighted counts, and the d-separation oracle.
+
+Every test compares a statistic of X, Y given Z, in nats, with a critical value that depends on the degrees
+of freedom df; at or below it X and Y are independent.
+
+==============  =================================  ============================================================
+name            statistic                          critical value
+==============  =================================  ============================================================
+cmi             N · CMI                            N · threshold (default 0.01 nats)
+cmi-c1          N · CMI                            threshold · df / 2 = threshold · N · C1 (default 1 / ln 2)
+g2              N · CMI, half of G²                half the (1 - alpha) quantile of χ² with df
+bayes-factor    log Bayes factor, BDeu with ess    0: dependent if Y as a parent of X raises the score
+==============  =================================  ============================================================
+
+**C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
+mean when X and Y are independent. They print it in bits, df / (2 N ln 2); in nats it is df / 2N. The default
+compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times the mean. With ``threshold=1``
+units agree, but about two in five independent pairs then test dependent, whatever N. docs/results.md has both.
+
+**Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
+over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
+every cell is occupied, and too small in sparse tables, where it may even be zero for a strong dependence.
+"full" takes all declared states, (|X| - 1)(|Y| - 1)|Z|; it is too large in sparse tables.
+
+**df = 0**: each configuration of Z holds one state of X or one of Y only, as when Z determines X. CMI and C1 are
+both zero, and the data cannot tell. By the letter of the threshold X and Y are then independent, and so it is by
+default. With ``undecided="keep"`` such a test removes no edge (a constant variable is still independent of all
+others); that helps where variables determine each other, and can cost very many tests. No v-structure is refuted
+by such a test.
+
+**Bootstrap samples.** Resampling adds noise of its own: on a bootstrap sample the mean of N · CMI is higher by
+about df / 2 than on the data it was drawn from (Steck & Jaakkola 2003). With ``correction`` (the default)
+the critical value on bootstrap samples is raised by df / 2. It is never raised on the data itself.
+
+**Colliders.** A v-structure x → z ← y claims that x and y, independent given S, are dependent given S and z.
+``colliders=0.05`` (the default) believes it if a G-test at that level does; "same" uses the test itself;
+None believes every one. The Bayes factor is its own level, so there a number means "same".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.graphs.pdag import PDAG
+from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Cells, Rule
+from brai.kinds.discrete.samples import bdeu_cells, log_cells
+from brai.runtime.checks import check_positive
+
+NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
+_DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
+_THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
+
+
+@dataclass(frozen=True)
+class CITest:
+    """A CI test and its level; see the module for what the fields mean."""
+
+    name: str = "cmi-c1"
+    threshold: float | None = None  # cmi: nats; cmi-c1: multiple of C1
+    alpha: float = 0.05  # g2
+    ess: float = 10.0  # bayes-factor
+    df: Literal["strata", "cells", "full"] = "strata"
+    undecided: Literal["remove", "keep"] = "remove"  # what a test with df = 0 does to an edge
+    correction: bool = True
+    colliders: float | Literal["same"] | None = 0.05
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise ValueError(f"unknown CI test {self.name!r}: choose one of {', '.join(NAMES)}")
+        if self.df not in _DF:
+            raise ValueError(f"unknown df {self.df!r}: choose one of {', '.join(_DF)}")
+        if self.undecided not in ("remove", "keep"):
+            raise ValueError(f"undecided is {self.undecided!r}: choose 'remove' or 'keep'")
+        if self.threshold is not None and self.name not in _THRESHOLD:
+            raise ValueError(f"the test {self.name} has no threshold: leave it out")
+        for field in ("alpha", "colliders"):
+            level = getattr(self, field)
+            if isinstance(level, str) and (field, level) == ("colliders", "same"):
+                continue
+            if level is None and field == "colliders":
+                continue
+            if not (isinstance(level, float | int) and 0 < level < 1):
+                raise ValueError(f"{field} is {level!r}: give a level between 0 and 1, such as 0.05")
+        for field in ("threshold", "ess"):
+            value = getattr(self, field)
+            if not (value is None and field == "threshold"):
+                check_positive(field, value)
+
+    @classmethod
+    def of(cls, test: str | CITest, *, bootstrap: bool = False) -> CITest:
+        """A test by its name, or as it is.
+
+        "auto" is cmi-c1; where most tests are made on bootstrap samples, whose critical values are raised, with
+        the threshold of 1 C1. That served B-RAI best over ten networks and 500 to 5000 rows (docs/results.md).
+        """
+        if isinstance(test, CITest):
+            return test
+        if test == "auto":
+            return cls("cmi-c1", threshold=1.0 if bootstrap else None)
+        return cls(test)
+
+    @property
+    def verifies(self) -> bool:
+        """Whether v-structures are tested before they are believed."""
+        return self.colliders is not None
+
+    def cells(self, n_rows: int) -> Cells:
+        """Cell values of the statistic."""
+        return bdeu_cells(n_rows, self.ess) if self.name == "bayes-factor" else log_cells(n_rows)
+
+    @lru_cache(maxsize=16)  # noqa: B019 - small, and a test is a few words
+    def rule(self, n_rows: int, *, bootstrap: bool) -> Rule:
+        """Critical values for data of that many rows."""
+        df = np.arange(min(max(4 * n_rows, 64), 2**16), dtype=float)
+        own = self._critical(df, n_rows)
+        level = self.colliders
+        if isinstance(level, float) and self.name != "bayes-factor":
+            seen = replace(self, name="g2", threshold=None, alpha=level)._critical(df, n_rows)
+        else:
+            seen = own
+        critical = np.stack([own, seen])
+        if bootstrap and self.correction:
+            critical += df / 2
+        if self.df != "cells":  # there, df = 0 means little
+            critical[:, 0] = (np.inf if self.undecided == "remove" else -np.inf), -np.inf
+        return Rule(critical, _DF[self.df], np.zeros((0, 0), np.uint8))
+
+    def _critical(self, df: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
+        threshold = _THRESHOLD.get(self.name) if self.threshold is None else self.threshold
+        match self.name:
+            case "cmi":
+                return np.full(len(df), n_rows * float(threshold or 0))
+            case "cmi-c1":
+                return float(threshold or 0) * df / 2
+            case "g2":
+                from scipy.special import chdtri
+
+                return np.concatenate([[0.0], np.asarray(chdtri(df[1:], self.alpha)) / 2])
+            case _:
+                return np.zeros(len(df))
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A perfect CI test: d-separation in a known DAG."""
+
+    dag: PDAG
+    verifies: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.dag.is_dag():
+            raise ValueError("the oracle needs a DAG: give PDAG.to_dag() of the graph")
+
+    def rule(self, names: tuple[str, ...]) -> Rule:
+        """The DAG in the order of ``names``."""
+        truth = self.dag.reorder(names).adjacency.astype(np.uint8)
+        return Rule(np.zeros((2, 2)), STRATA, truth)

@@ -1,0 +1,325 @@
+"""Recursive autonomy identification (RAI; Yehezkel & Lerner 2009), as restated in the B-RAI paper.
+
+A graph over X and X_ex is refined by CI tests of order n (`Learner.increase_resolution`), split into autonomous
+groups (`Learner.split_autonomous`), and each group is treated alike at order n + 1, until no node has enough
+potential parents for a condition set.
+
+What a group needs of the graph is small: itself and those of X_ex that are parents of a member. Edges from X_ex
+into the group are directed for good, and no edge leads out of the group (autonomy), so nothing outside can
+change what is found inside.
+
+What is known beforehand (`brai.graphs.knowledge`) is kept throughout. A pair that may not be joined is not, an
+edge that must be is not tested, and one whose head can be no ancestor of its tail is directed from the beginning.
+That one direction is forbidden says less: while the edge itself is in doubt, either end may be an ancestor of the
+other by another way. So that is looked at last: the DAG of each leaf, hence of each route, obeys.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.dataset import Dataset
+from brai.graphs.knowledge import Bounds
+from brai.graphs.pdag import Family
+from brai.kernels.groups import cut_out, listed_parents, loads
+from brai.kernels.orientation import colliders, direct, extension, orient, split
+from brai.kernels.resolution import UNKNOWN, UNSOUGHT, mark_variables, refine, refine_part
+from brai.kinds.discrete.bit_tests import associations
+from brai.kinds.discrete.contingency import Cells, Rule, Sample, Work
+from brai.kinds.discrete.samples import bootstrap_sample, full_sample, workspace
+from brai.runtime.jit import announce
+from brai.tree.independence import CITest, Oracle
+
+Ints: TypeAlias = NDArray[np.int64]
+Bytes: TypeAlias = NDArray[np.uint8]
+
+NO_LIMIT = np.iinfo(np.int64).max
+WHILE = 2_000_000  # tests made in one go, about
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An autonomous group: X, the members of X_ex that matter to it, and the graph over both."""
+
+    nodes: NDArray[np.int64]  # variables, in increasing order
+    endo: NDArray[np.uint8]  # 1 for X, 0 for X_ex
+    adj: NDArray[np.uint8]  # "row to column"
+    sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
+    pool_end: int  # separating sets of this group lie before this place
+    cut: bool = False  # max_tests was reached before all its tests were made
+
+    def weight(self) -> int:
+        """How much work it is: squares of the numbers of potential parents."""
+        return int(loads(self.endo, self.adj)[1])
+
+    @classmethod
+    def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
+        """All variables, all joined as far as edges are allowed: the arguments of the root call.
+
+        An edge is directed if one end can be no ancestor of the other. If a pair may not be joined, its separating
+        set is UNKNOWN, and sought, only if both may be parents of one variable and are not certain to be.
+        """
+        allowed, before = ~np.eye(d, dtype=bool), ~np.eye(d, dtype=bool)
+        if bounds is not None:
+            allowed, before = bounds.allowed, bounds.before.astype(bool)
+        joined = allowed | allowed.T
+        sep = np.zeros((d, d), np.int32)
+        for i, j in np.argwhere(~joined).tolist():
+            parents = joined[i] & joined[j] & before[i] & before[j]
+            sep[i, j] = UNKNOWN if (parents & (before[:, i] | before[:, j])).any() else UNSOUGHT
+        np.fill_diagonal(sep, 0)
+        return cls(np.arange(d), np.ones(d, np.uint8), (joined & before).astype(np.uint8), sep, 0)
+
+
+class Edges(NamedTuple):
+    """The graph of a node while its tests are made in parts."""
+
+    start: NDArray[np.uint8]  # at the start of the phase
+    adj: NDArray[np.uint8]
+    sep: NDArray[np.int32]
+
+
+class Removed(NamedTuple):
+    """What a part of the tests removed: x, y, place of the separating set in the pool; and how many tests."""
+
+    edges: NDArray[np.int32]  # (m, 3)
+    pool: NDArray[np.int32]
+    tests: int
+
+
+@dataclass
+class Tally:
+    """What a run cost and what it had to put up with."""
+
+    ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
+    repaired: int = 0  # leaves whose graph no DAG extends
+    truncated: int = 0  # leaves that max_order, max_tests or the deadline made
+    late: bool = False  # the deadline (of `time.monotonic`) ended the recursion
+    exhausted: bool = False  # max_tests did
+
+    @property
+    def total(self) -> int:
+        """CI tests of all orders."""
+        return int(self.ci_tests.sum())
+
+    def add(self, ci_tests: NDArray[np.int64], late: bool = False, exhausted: bool = False) -> None:
+        """What another did."""
+        both = max(len(self.ci_tests), len(ci_tests))
+        self.ci_tests = np.pad(self.ci_tests, (0, both - len(self.ci_tests)))
+        self.ci_tests[: len(ci_tests)] += ci_tests
+        self.late, self.exhausted = self.late or late, self.exhausted or exhausted
+
+
+class Learner:
+    """The steps of RAI on one data set with one CI test; counts what it does in `tally`."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        ci_test: CITest | Oracle,
+        *,
+        max_order: int | None = None,
+        max_tests: int | None = None,
+        deadline: float = math.inf,
+        bounds: Bounds | None = None,
+        association: NDArray[np.int64] | None = None,
+    ):
+        self.bounds = bounds or Bounds.free(data.n_variables)
+        self._free = self.bounds.is_free
+        self._codes, self._before = self.bounds.codes, self.bounds.before
+        self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
+        self.max_order = NO_LIMIT if max_order is None else max_order
+        self.max_tests = NO_LIMIT if max_tests is None else max_tests
+        announce(refine_part, data.codes.dtype)
+        self.sample = full_sample(data)
+        self._work = workspace(data, 4)
+        self._pool = np.zeros(1024, np.int32)
+        if isinstance(ci_test, Oracle):
+            self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False, 0.0)
+            self._rules = (ci_test.rule(data.names),) * 2
+            self.association = np.zeros((data.n_variables, data.n_variables), np.int64)
+        else:
+            self._cells = ci_test.cells(data.n_rows)
+            self._rules = (
+                ci_test.rule(data.n_rows, bootstrap=False),
+                ci_test.rule(data.n_rows, bootstrap=True),
+            )
+            if association is None:
+                association = associations(self.sample, self._cells, self._rules[0], self._work)
+            self.association = association
+        self.association.setflags(write=False)
+
+    def root(self) -> Group:
+        """The group of all variables."""
+        return Group.complete(self.data.n_variables, self.bounds)
+
+    def is_resolved(self, group: Group, n: int) -> bool:
+        """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n.
+
+        Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
+        """
+        most = int(loads(group.endo, group.adj)[0])
+        return most - 1 + self._has_unknown(group) < n
+
+    def _has_unknown(self, group: Group) -> bool:
+        return not self._free and bool((group.sep[group.endo == 1] == UNKNOWN).any())
+
+    def must_stop(self, n: int, limit: int) -> bool:
+        """Whether a limit set by the user ends the recursion here; ``limit`` tests are left."""
+        self.tally.late |= time.monotonic() > self.deadline
+        self.tally.exhausted |= limit <= 0
+        return n > self.max_order or limit <= 0 or self.tally.late
+
+    def increase_resolution(self, group: Group, n: int, sample: Sample, limit: int = NO_LIMIT) -> Group:
+        """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
+        adj, sep = group.adj.copy(), group.sep.copy()
+        unknown = 0 if self._free else int((sep == UNKNOWN).sum())
+        most, _, marks = map(int, loads(group.endo, adj))
+        some = 1 + WHILE // (1 + len(adj) * math.comb(most, n))
+        self._make_room(n, group.pool_end + (n + 1) * (marks + unknown + len(adj) // some + 1))
+        common, tally = (*self._common(group, sample), adj, sep), self.tally.ci_tests
+        tests, pool_end, cut = refine(
+            *common,
+            self._pool,
+            group.pool_end,
+            n,
+            self.association,
+            max(0, limit),
+            self._codes,
+            some,
+            self.deadline,
+        )
+        tally[n] += tests
+        self.tally.exhausted |= bool(cut and tests >= limit)
+        self.tally.late |= bool(cut and tests < limit)
+        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self._free)
+        return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
+
+    def variables(self, groups: Iterable[Group]) -> NDArray[np.int64]:
+        """Those that tests of these groups may ask for."""
+        mark = np.zeros(self.data.n_variables, np.uint8)
+        for group in groups:
+            mark_variables(group.nodes, group.sep, self._pool, mark)
+        return np.flatnonzero(mark)
+
+    def _common(self, group: Group, sample: Sample) -> tuple[Sample, Cells, Rule, Work, Ints, Bytes]:
+        """What all kernels take. On bootstrap samples, all but the data itself, critical values are raised."""
+        rule = self._rules[sample is not self.sample]
+        return sample, self._cells, rule, self._work, group.nodes, group.endo
+
+    def pool_of(self, group: Group) -> NDArray[np.int32]:
+        """The pool as far as the separating sets of a group lie in it."""
+        return self._pool[: group.pool_end].copy()
+
+    def load(self, pool: NDArray[np.int32]) -> None:
+        """Go on with the pool of another learner."""
+        if len(pool) > len(self._pool):
+            self._pool = np.zeros(2 * len(pool), np.int32)
+        self._pool[: len(pool)] = pool
+
+    def tests(
+        self, group: Group, n: int, sample: Sample, edges: Edges, which: int, first: int, last: int
+    ) -> Removed:
+        """Part of the tests of a node, see `refine_part`: what they remove is taken out of ``edges``."""
+        part = slice(first, last)
+        joined = edges.adj[:, part] | edges.adj[part].T
+        most = (n + 1) * int(np.count_nonzero(joined) + (edges.sep[:, part] == UNKNOWN).sum())
+        self._make_room(n, most)
+        pool, removed = np.zeros(most + 1, np.int32), np.zeros((most // (n + 1) + 1, 3), np.int32)
+        tests, end, n_removed, _ = refine_part(
+            *self._common(group, sample),
+            edges.start,
+            edges.adj,
+            edges.sep,
+            pool,
+            0,
+            n,
+            self.association,
+            NO_LIMIT,
+            self._codes,
+            which,
+            first,
+            last,
+            removed,
+        )
+        return Removed(removed[:n_removed], pool[:end], int(tests))
+
+    def heads(
+        self, group: Group, n: int, sample: Sample, edges: Edges, pool: NDArray[np.int32], first: int, last: int
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Arrowheads of v-structures at the nodes first..last-1 of a refined graph, and tests made for them."""
+        self._make_room(n, 0)
+        head, tally = np.zeros(edges.adj.shape, np.uint8), np.zeros(len(self.tally.ci_tests), np.int64)
+        colliders(
+            *self._common(group, sample),
+            edges.adj,
+            edges.sep,
+            pool,
+            self.ci_test.verifies,
+            tally,
+            self._before,
+            first,
+            last,
+            head,
+        )
+        return head[:, first:last].copy(), tally
+
+    def directed(self, group: Group, edges: Edges, head: NDArray[np.uint8], pool: NDArray[np.int32]) -> Group:
+        """The refined graph, directed: what `increase_resolution` ends with."""
+        self.load(pool)
+        strict = not self._free
+        direct(group.nodes, group.endo, edges.adj, head, edges.sep, pool, self._before, strict)
+        return Group(group.nodes, group.endo, edges.adj, edges.sep, len(pool), False)
+
+    def split_autonomous(self, group: Group) -> list[Group]:
+        """Ancestor groups X_A1 … X_AK, then the descendant group X_D (Algorithm 1, line 7)."""
+        label, k = split(group.endo, group.adj)
+        if k == 0 and (label == 0).all():
+            return [group]
+        return [self._part(group, label, i) for i in (*range(1, k + 1), 0)]
+
+    def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
+        """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
+        dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
+        parents, starts = listed_parents(dag, group.nodes)
+        nodes, listed, first = group.nodes.tolist(), parents.tolist(), starts.tolist()
+        members = np.flatnonzero(group.endo).tolist()
+        own = tuple((nodes[i], tuple(listed[first[i] : first[i + 1]])) for i in members)
+        return own, bool(repaired)
+
+    def _part(self, group: Group, label: NDArray[np.int64], i: int) -> Group:
+        nodes, endo, adj, sep = cut_out(group.nodes, group.adj, group.sep, label, i)
+        return Group(nodes, endo, adj, sep, group.pool_end, group.cut)
+
+    def _make_room(self, n: int, pool_size: int) -> None:
+        if n + 3 > len(self._work.labels):
+            self._work = workspace(self.data, n + 6)
+        if n + 2 > len(self.tally.ci_tests):
+            self.tally.ci_tests = np.append(self.tally.ci_tests, np.zeros(n + 2, np.int64))
+        if pool_size > len(self._pool):
+            self._pool = np.append(self._pool, np.zeros(pool_size, np.int32))
+
+
+def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tuple[Family, ...]:
+    """Families of the DAG found by RAI on the data itself, or on a bootstrap sample of them."""
+    sample = learner.sample if bootstrap is None else bootstrap_sample(learner.data, bootstrap)
+
+    def recurse(group: Group, n: int) -> list[Family]:
+        done = learner.is_resolved(group, n)
+        left = learner.max_tests - learner.tally.total
+        if done or learner.must_stop(n, left):
+            families, repaired = learner.families(group)
+            learner.tally.repaired += repaired
+            learner.tally.truncated += group.cut or not done
+            return list(families)
+        refined = learner.increase_resolution(group, n, sample, left)
+        return [f for part in learner.split_autonomous(refined) for f in recurse(part, n + 1)]
+
+    return tuple(sorted(recurse(learner.root(), 0)))
