@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from all_dags import all_dags, bdeu_scores, class_of, equivalent, family_list, weights
 from brai import BRAI, RAI, DataError, Dataset
 from brai.graphs.pdag import PDAG, families_of
+from brai.posterior import prediction
 from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
 from brai.posterior.weighted import Posterior
 from conftest import random_dag, random_data
