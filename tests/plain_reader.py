@@ -25,7 +25,7 @@ def read_text(path: Path, delimiter: str | None = None) -> Columns:
         try:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{path.name!r} is not a whole gzip file ({error}): compress it again") from None
+            raise DataError(f"{path.name!r} is not a complete gzip file ({error}): compress it again") from None
     text = decoded(path, content)
     if not text.strip():
         raise DataError(f"{path.name!r} is empty: give a file with a line of names and rows of data")
@@ -40,21 +40,21 @@ def read_text(path: Path, delimiter: str | None = None) -> Columns:
             if rows and len(row) != len(rows[0]):
                 cells, names = count(len(row), "cell"), count(len(rows[0]), "name")
                 raise DataError(
-                    f"line {reader.line_num} of {path.name!r} has {cells} where the file has {names}: "
+                    f"line {reader.line_num} of {path.name!r} has {cells}, but the header has {names}: "
                     "complete or drop that line, or give the delimiter="
                 )
             rows.append(row)
     except csv.Error as error:
-        raise DataError(f"line {reader.line_num} of {path.name!r} is not CSV ({error}): mend its quotes") from None
+        raise DataError(f"line {reader.line_num} of {path.name!r} is not CSV ({error}): fix its quotes") from None
     if len(rows) == 1:
-        raise DataError(f"{path.name!r} has a line of names but no rows: give at least one row of data")
+        raise DataError(f"{path.name!r} has a header line but no rows: give at least one row of data")
     names = [name.strip() for name in rows[0]]
     if delimiter is None and len(names) == 1:
         for other in OTHERS:
             even, width = cut(text, other)
             if even:
                 raise DataError(
-                    f"{path.name!r} has one column, {shown(names[0])}, that {other!r} would cut into {width}: "
+                    f"{path.name!r} has one column, {shown(names[0])}, that {other!r} would split into {width}: "
                     f"give the delimiter= {other!r}, or quote the cells"
                 )
     return names, [_typed([cell.strip() for cell in cells]) for cells in zip(*rows[1:], strict=True)]
@@ -72,7 +72,9 @@ def decoded(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"
-        raise DataError(f"{path.name!r} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8") from None
+        raise DataError(
+            f"{path.name!r} has the byte {byte} in line {line}, so it is not UTF-8: save it as UTF-8"
+        ) from None
 
 
 def reader_of(text: str, delimiter: str, strict: bool) -> Any:

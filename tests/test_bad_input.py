@@ -40,8 +40,8 @@ from brai.cli import main
 CSV = "a,b\n" + "x,0\ny,1\n" * 5
 TWO = (("a", "b"), (("x", "y"), (0, 1)))  # names and states of that file
 LONG = "n" * 10_240
-MISSING = 'Dataset.of(X, missing="drop") leaves out such rows, missing="label" makes it a state; or impute'
-WITHOUT = "--missing drop leaves out such rows, --missing label makes it a state; or impute"
+MISSING = 'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state; or impute them'
+WITHOUT = "--missing drop removes these rows, --missing label makes missing a state; or impute them"
 NO_STATES = "which has no states: convert it to text, integers or a category"
 NOT_WHOLE = "which is not an integer: discretise the column"
 REPEATED = "rename or drop the repeated columns"
@@ -100,10 +100,10 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("a name of two lines", "t\nu.csv", "", ("'t\\nu.csv' is empty", "give a file")),
     ("gzip named CSV", "t.csv", ZIPPED, ("'t.csv' is compressed by gzip", "add .gz to its name")),
     ("gzip in gzip", "t.csv.gz", gzip.compress(ZIPPED), ("'t.csv.gz'", "gzip, not text", "add .gz")),
-    ("CSV named gzip", "t.csv.gz", CSV, ("'t.csv.gz' is not a whole gzip file", "compress it again")),
-    ("gzip cut off", "t.csv.gz", ZIPPED[:-12], ("'t.csv.gz' is not a whole gzip", "compress it again")),
-    ("gzip with a wrong sum", "t.csv.gz", ZIPPED[:-8] + bytes(8), ("not a whole gzip", "compress it again")),
-    ("gzip and more", "t.csv.gz", ZIPPED + b"more", ("'t.csv.gz' is not a whole gzip", "compress it again")),
+    ("CSV named gzip", "t.csv.gz", CSV, ("'t.csv.gz' is not a complete gzip file", "compress it again")),
+    ("gzip cut off", "t.csv.gz", ZIPPED[:-12], ("'t.csv.gz' is not a complete gzip", "compress it again")),
+    ("gzip with a wrong sum", "t.csv.gz", ZIPPED[:-8] + bytes(8), ("not a complete gzip", "compress it again")),
+    ("gzip and more", "t.csv.gz", ZIPPED + b"more", ("'t.csv.gz' is not a complete gzip", "compress it again")),
     ("gzip of nothing", "t.csv.gz", gzip.compress(b""), ("'t.csv.gz' is empty", "give a file")),
     ("Parquet named CSV", "t.csv", PARQUET, ("'t.csv' is a Parquet file", "name it .parquet")),
     ("CSV named Parquet", "t.parquet", CSV, ("'t.parquet' is not a valid Parquet file (", "write it again")),
@@ -115,7 +115,10 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         "Parquet, a name that is no text",
         "t.parquet",
         PARQUET_NAMED.replace(b"name", b"n\xff\xfee"),
-        ("'t.parquet' has a column named b'n\\xff\\xfee', not UTF-8", "rename it, and write the file again"),
+        (
+            "'t.parquet' has a column named b'n\\xff\\xfee', which is not UTF-8",
+            "rename it, and write the file again",
+        ),
     ),
     (
         "Parquet, a field that is no text",
@@ -127,7 +130,7 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         "Parquet, values that are no text",
         "t.parquet",
         PARQUET_NAMED.replace(b"cell", b"c\xff\xfel"),
-        ("'name' holds b'c\\xff\\xfel', not UTF-8", "write its text as UTF-8"),
+        ("'name' holds b'c\\xff\\xfel', not UTF-8", "encode its text as UTF-8"),
     ),
     ("Parquet, no rows", "t.parquet", arrow_file(pa.table({"a": pa.array([], "int8")})), ("no rows: give",)),
     ("Parquet, no columns", "t.parquet", arrow_file(pa.table({})), ("no columns: give at least one",)),
@@ -150,13 +153,18 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         arrow_file(pa.table({"a": [1, None]})),
         ("'a'", "first in row 2", WITHOUT),
     ),
-    ("commas in TSV", "t.tsv", CSV, ("'t.tsv'", "'a,b'", "',' would cut into 2", "give the --delimiter ','")),
-    ("hashes in CSV", "t.csv", CSV.replace(",", "#"), ("'a#b'", "'#' would cut into 2", "give the --delimiter")),
-    ("colons in text", "t.txt", CSV.replace(",", ":"), ("'a:b'", "':' would cut into 2", "give the --delimiter")),
-    ("a short row", "t.csv", CSV + "x\n", ("line 12", "1 cell where", "2 names", "complete or drop that line")),
-    ("a long row", "t.csv", CSV + "x,0,1\n", ("line 12", "3 cells where", "2 names", "complete or drop")),
+    ("commas in TSV", "t.tsv", CSV, ("'t.tsv'", "'a,b'", "',' would split into 2", "give the --delimiter ','")),
+    ("hashes in CSV", "t.csv", CSV.replace(",", "#"), ("'a#b'", "'#' would split into 2", "give the --delimiter")),
+    (
+        "colons in text",
+        "t.txt",
+        CSV.replace(",", ":"),
+        ("'a:b'", "':' would split into 2", "give the --delimiter"),
+    ),
+    ("a short row", "t.csv", CSV + "x\n", ("line 12", "1 cell, but", "2 names", "complete or drop that line")),
+    ("a long row", "t.csv", CSV + "x,0,1\n", ("line 12", "3 cells, but", "2 names", "complete or drop")),
     ("a row too short of commas", "t.csv", "a,b,c\n,\n", ("line 2", "2 cells", "3 names", "complete or drop")),
-    ("a long header", "t.csv", "a,b,c\nx,0\n", ("line 2", "2 cells where", "3 names", "complete or drop")),
+    ("a long header", "t.csv", "a,b,c\nx,0\n", ("line 2", "2 cells, but", "3 names", "complete or drop")),
     ("a comma after each row", "t.csv", "a,b\nx,0,\ny,1,\n", ("line 2", "3 cells", "2 names")),
     (
         "a comma after each line",
@@ -168,12 +176,12 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         "a comment above",
         "t.csv",
         "# by me\na,b\nx,0\n",
-        ("line 2", "2 cells where", "1 name", "or give the --delim"),
+        ("line 2", "2 cells, but", "1 name", "or give the --delim"),
     ),
     ("a web page", "t.csv", "<html>\n<p>404, not found</p>\n", ("line 2", "2 cells", "1 name")),
-    ("JSON", "t.csv", '{"a": [1, 2], "b": [3, 4]}\n', ("line 1", "not CSV", "mend its quotes")),
-    ("an open quote", "t.csv", 'a,b\n"x,0\ny,1\n', ("line 3", "not CSV", "mend its quotes")),
-    ("a cell of 200 kB", "t.csv", f"a,b\n{'x' * 200_000},0\n", ("line 2", "131072", "mend its quotes")),
+    ("JSON", "t.csv", '{"a": [1, 2], "b": [3, 4]}\n', ("line 1", "not CSV", "fix its quotes")),
+    ("an open quote", "t.csv", 'a,b\n"x,0\ny,1\n', ("line 3", "not CSV", "fix its quotes")),
+    ("a cell of 200 kB", "t.csv", f"a,b\n{'x' * 200_000},0\n", ("line 2", "131072", "fix its quotes")),
     (
         "only commas",
         "t.csv",
@@ -502,15 +510,15 @@ BAD_TABLES: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
     ("an address", lambda: "s3://bucket/t.csv", FileNotFoundError, ("bucket/t.csv'", "download it")),
     ("a folder", lambda: Path(), DataError, ("'.' is a directory", "give the path of a file")),
     ("no list", list, DataError, ("no rows", "give at least one")),
-    ("list of numbers", lambda: [1, 2], DataError, ("row 1 is 1", "give a list of cells for each row")),
-    ("list of dicts", lambda: [{"a": 1}], DataError, ("row 1 is {'a': 1}", "give a list of cells for each row")),
+    ("list of numbers", lambda: [1, 2], DataError, ("row 1 is 1", "give a list of cells per row")),
+    ("list of dicts", lambda: [{"a": 1}], DataError, ("row 1 is {'a': 1}", "give a list of cells per row")),
     ("list of series", lambda: [pd.Series([1, 2])], DataError, ("row 1 is 0 1 1 2", "give a list of cells")),
     ("list of 0-d arrays", lambda: [np.array(1)], DataError, ("row 1 is array(1)", "give a list of cells")),
     ("list of long text", lambda: ["x" * 10**6], DataError, ("row 1 is 'xxx", "...", "give a list of cells")),
     ("list of lists of lists", lambda: [[[1, 2], [3]], [[1, 2], [3]]], DataError, ("'x0'", "list", NO_STATES)),
     ("list of matrices", lambda: [np.eye(2), np.eye(2)], DataError, ("'x0'", "ndarray", NO_STATES)),
     ("a list in itself", lambda: ITSELF, DataError, ("'x0'", "list", NO_STATES)),
-    ("rows that differ", lambda: [[1, 2], [1]], DataError, ("row 2 has 1 cell where", "2", "complete it")),
+    ("rows that differ", lambda: [[1, 2], [1]], DataError, ("row 2 has 1 cell, but", "2", "complete it")),
     ("1-D array", lambda: np.arange(3), DataError, ("1-D", "X.reshape(-1, 1)")),
     ("3-D array", lambda: np.zeros((2, 2, 2)), DataError, ("3-D", "give rows × columns")),
     (
@@ -696,9 +704,9 @@ BAD_TABLES: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
         "a lazy query that fails",
         lambda: pl.LazyFrame({"a": [1]}).select("b"),
         DataError,
-        ('"b"', "mend its query"),
+        ('"b"', "fix its query"),
     ),
-    ("a lazy file that is not", lambda: pl.scan_csv("none.csv"), DataError, ("none.csv", "mend its query")),
+    ("a lazy file that is not", lambda: pl.scan_csv("none.csv"), DataError, ("none.csv", "fix its query")),
 ]
 
 
@@ -915,7 +923,7 @@ LABELS = "fit on Dataset.of(X, states={column: labels})"
     ("X", "parts"),
     [
         ({"a": [0]}, ("lacks ['b', 'c']", "columns are ['a']", "give a column of that name")),
-        ({**GOOD, "d": [1, 1]}, ("extra columns ['d']", "['a', 'b', 'c']", "drop all others")),
+        ({**GOOD, "d": [1, 1]}, ("extra columns ['d']", "['a', 'b', 'c']", "drop the extra columns")),
         ({"A": [0], "b": ["0"], "c": ["x"]}, ("lacks ['a']", "['A', 'b', 'c']", "give a column of that name")),
         ({f"v{i}": [0] for i in range(10**4)}, ("lacks ['a', 'b', 'c']", "'v0'", "...", "give a column")),
         ({**GOOD, "c": ["x", "z"]}, ("'c' holds 'z' in row 2", "['x', 'y']", LABELS)),
@@ -924,7 +932,7 @@ LABELS = "fit on Dataset.of(X, states={column: labels})"
         ({**GOOD, "a": [0, 10**5000]}, ("'a' holds an integer of 16610 bits in row 2", LABELS)),
         ({**GOOD, "b": ["0", b"1"]}, ("'b' holds b'1' in row 2", LABELS)),
         ({**GOOD, "c": ["x", None]}, ("'c' has 1 missing value", "row 2", "drop the rows or impute")),
-        ({**GOOD, "a": [0]}, ("'b' has 2 rows where column 'a' has 1", "equal length")),
+        ({**GOOD, "a": [0]}, ("'b' has 2 rows, but column 'a' has 1", "equal length")),
         ({**GOOD, "a": [[0], [1]]}, ("'a' is of type list", NO_STATES)),
         ({"a": [], "b": [], "c": []}, ("no rows", "give at least one")),
         (np.zeros((2, 2)), ("2 columns without names for the 3 variables", "give one each in this order")),

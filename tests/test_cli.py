@@ -130,10 +130,10 @@ def test_missing_values(table):
     lines[3] = "," + lines[3].split(",", 1)[1]
     table.write_text("\n".join(lines))
     refused = run("learn", table)
-    assert "--missing drop leaves out such rows, --missing label makes it a state" in str(refused.exception)
+    assert "--missing drop removes these rows, --missing label makes missing a state" in str(refused.exception)
     dropped = run("learn", table, "--missing", "drop", "--json", "-k", 1)
     assert json.loads(dropped.stdout)["rows"] == 399
-    assert "warning: 1 of 400 rows left out: column 'Burglary' has 1 missing value" in dropped.stderr
+    assert "warning: 1 of 400 rows dropped: column 'Burglary' has 1 missing value" in dropped.stderr
     labelled = run("learn", table, "--missing", "label", "--json", "-k", 1)
     assert json.loads(labelled.stdout)["rows"] == 400
     assert labelled.stderr == ""
@@ -146,8 +146,11 @@ def test_nearly_an_identifier_is_told(table):
     )
     result = run("learn", table, "--json", "-k", 1)
     assert "id" in json.loads(result.stdout)["variables"]
-    assert result.stderr.count("nearly an identifier") == 1
-    assert "'id' (376 different values in 400 rows): leave it out (--drop COLUMN), merge" in result.stderr
+    assert result.stderr.count("looks like an identifier") == 1
+    assert (
+        "'id' (376 different values in 400 rows), which looks like an identifier: leave it out (--drop COLUMN)"
+        in result.stderr
+    )
     assert "declare it in --states FILE" in result.stderr
     assert "did you mean 'Alarm'?" in str(run("learn", table, "--drop", "alarm").exception)
 

@@ -527,7 +527,9 @@ def test_identifiers_are_refused() -> None:
         with error("'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare it in states="):
             Dataset.of({"a": values})
         assert Dataset.of({"a": values[:20]}).arities[0] == 20
-        with pytest.warns(UserWarning, match=r"'a' \(21 different values in 22 rows\): drop it"):
+        with pytest.warns(
+            UserWarning, match=r"'a' \(21 different values in 22 rows\), which looks like an identifier: drop it"
+        ):
             assert Dataset.of({"a": [*values, values[0]]}).arities[0] == 21
         assert Dataset.of({"a": values * 2}).arities[0] == 21
         assert Dataset.of(pd.DataFrame({"a": pd.Categorical(values)})).arities[0] == 21
@@ -542,11 +544,11 @@ def test_missing_values_of_many_columns_are_named_at_once() -> None:
 
 def test_rows_with_missing_values_are_dropped() -> None:
     X = {"a": ["x", None, "y", "x"], "b": [1, 2, None, 1], "c": [0, 0, 1, 1]}
-    with pytest.warns(UserWarning, match=r"2 of 4 rows left out: 2 columns have missing values \('a' 1, 'b' 1\)"):
+    with pytest.warns(UserWarning, match=r"2 of 4 rows dropped: 2 columns have missing values \('a' 1, 'b' 1\)"):
         data = Dataset.of(X, missing="drop")
     assert data.to_dict() == {"a": ["x", "x"], "b": [1, 1], "c": [0, 1]}
     assert data.states[0] == ("x",)
-    with error("no row is without", 'missing="label" makes it a state'):
+    with error("no row is complete", 'missing="label" makes missing a state'):
         Dataset.of({"a": [None, 1], "b": [0, None]}, missing="drop")
 
 
@@ -598,7 +600,7 @@ def test_missing_values_do_not_join_a_label(X: object) -> None:
     data = Dataset.of(X, missing="label", states={"a": ["missing", "zebra"]})
     np.testing.assert_array_equal(data.codes, [[1, 0, 0, 0]])
     np.testing.assert_array_equal(Dataset.conforming(X, data).codes, [[1, 0, 0, 0]])
-    with pytest.warns(UserWarning, match="1 of 4 rows left out"):
+    with pytest.warns(UserWarning, match="1 of 4 rows dropped"):
         assert Dataset.of(X, missing="drop").n_rows == 3
 
 
@@ -652,10 +654,10 @@ def test_too_many_states_of_a_file_are_refused(tmp_path: Path) -> None:
         (np.array(1), ["0-D", "rows × columns"]),
         (pd.Series([1, 2]), ["1-D", "to_frame()"]),
         (pl.Series([1, 2]), ["1-D", "to_frame()"]),
-        ([1, 2], ["row 1 is 1", "1-D", "list of cells for each row"]),
+        ([1, 2], ["row 1 is 1", "1-D", "list of cells per row"]),
         (["ab", "cd"], ["row 1 is 'ab'", "1-D", "list of cells"]),
-        ([[1, 2], [3]], ["row 2", "1 cell where", "2", "complete it or drop it"]),
-        ({"a": [1, 2], "b": [1]}, ["'b'", "1 row where", "'a'", "2", "equal length"]),
+        ([[1, 2], [3]], ["row 2", "1 cell, but", "2", "complete it or drop it"]),
+        ({"a": [1, 2], "b": [1]}, ["'b'", "1 row, but", "'a'", "2", "equal length"]),
         ({"a": "xy"}, ["'a'", "str", "give a list"]),
         ({"a": 3}, ["'a'", "int", "give a list"]),
         ({"a": pd.Categorical(["x"])}, ["'a'", "Categorical", "a series"]),
@@ -692,15 +694,15 @@ NOT_TEXT = pa.Array.from_buffers(
 @pytest.mark.parametrize(
     ("X", "parts"),
     [
-        (pa.table({"a": NOT_TEXT}), ["'a'", r"b'\xff', not UTF-8", "write its text as UTF-8"]),
-        (pa.table({"a": NOT_TEXT.dictionary_encode()}), ["'a'", r"b'\xff', not UTF-8", "write its text"]),
+        (pa.table({"a": NOT_TEXT}), ["'a'", r"b'\xff', not UTF-8", "encode its text as UTF-8"]),
+        (pa.table({"a": NOT_TEXT.dictionary_encode()}), ["'a'", r"b'\xff', not UTF-8", "encode its text"]),
         (
             pd.DataFrame({"a": pd.Series(NOT_TEXT, dtype=pd.ArrowDtype(pa.string()))}),
             ["'a' cannot be read (", "convert it to text"],
         ),
         (
             pa.table([[1, 2]], schema=pa.schema([pa.field(b"a\xff", pa.int64())])),
-            [r"the name b'a\xff', not UTF-8", "rename it"],
+            [r"the name b'a\xff', which is not UTF-8", "rename it"],
         ),
     ],
     ids=["text", "category", "pandas", "name"],
@@ -770,8 +772,8 @@ def test_other_types_are_a_type_error(X: object) -> None:
         ({"size": "sml"}, ["'size'", "'sml'", "list of labels, in code order"]),
         ({"one": {"k"}}, ["'one'", "{'k'}", "list of labels, in code order"]),
         ({"one": 3}, ["'one'", "3", "list of labels, in code order"]),
-        ({"one": ["k", None]}, ["'one'", "None", "give missing its own label"]),
-        ({"one": ["k", np.nan]}, ["'one'", "nan", "give missing its own label"]),
+        ({"one": ["k", None]}, ["'one'", "None", "give missing values a label"]),
+        ({"one": ["k", np.nan]}, ["'one'", "nan", "give missing values a label"]),
         ([["k"]], ["list", "dict of column name"]),
     ],
 )
@@ -812,9 +814,9 @@ def test_integer_names_are_spelled_out() -> None:
         ),
         ("t.csv", "a,b\n1,2\n3,4,5\n", ["line 3", "3 cells", "2 names", "delimiter="]),
         ("t.csv", 'a,b\n"x\ny",2\n3\n', ["line 4", "1 cell"]),
-        ("t.csv", 'a,b\n1,2\n3,"4\n', ["line 3", "not CSV", "mend its quotes"]),
-        ("t.csv", 'a,b\n1,"2"x\n', ["line 2", "not CSV", "mend its quotes"]),
-        ("t.csv", 'a,b\n1,"' + "2" * 140_000, ["line 2", "not CSV", "mend its quotes"]),
+        ("t.csv", 'a,b\n1,2\n3,"4\n', ["line 3", "not CSV", "fix its quotes"]),
+        ("t.csv", 'a,b\n1,"2"x\n', ["line 2", "not CSV", "fix its quotes"]),
+        ("t.csv", 'a,b\n1,"' + "2" * 140_000, ["line 2", "not CSV", "fix its quotes"]),
         ("t.csv", b"a,b\n1,\x002\n", ["'t.csv'", "NUL", "line 2", "UTF-8 text"]),
         ("t.csv", "a,b\n1,2\n".encode("utf-16"), ["NUL", "line 1", "UTF-8 text"]),
         ("t.csv", b"a,b\n1,2\n\xe9,2\n", ["'t.csv'", "0xe9", "line 3", "save it as UTF-8"]),
@@ -893,7 +895,7 @@ def test_from_codes() -> None:
     ("codes", "options", "parts"),
     [
         ([[0, 2], [0, 0]], {"arities": [1, 2]}, ["'x1'", "code 2", "outside 0..1", "arities= or states="]),
-        ([[0], [-1]], {}, ["'x0'", "code -1", "outside 0..0", "count codes from 0"]),
+        ([[0], [-1]], {}, ["'x0'", "code -1", "outside 0..0", "number codes from 0"]),
         ([[0, 1]], {"states": {"x1": ["k"]}}, ["'x1'", "code 1", "outside 0..0"]),
         ([[0, 1]], {"arities": [2]}, ["1 arities", "2 columns", "one per column"]),
         ([[0, 1]], {"names": ["a"]}, ["1 names", "2 columns", "one per column"]),
@@ -916,9 +918,9 @@ def test_from_codes_checks(codes: object, options: dict[str, object], parts: lis
 
 
 def test_the_constructor_checks() -> None:
-    with error("names and states", "one of each per variable"):
+    with error("names and states", "one entry of each per variable"):
         Dataset(np.zeros((2, 3), np.uint8), ("a",), ((0,),))
-    with error("names and states", "one of each per variable"):
+    with error("names and states", "one entry of each per variable"):
         Dataset(np.zeros(1, np.uint8), ("a",), ((0,),))
     with error("'a'", "code 1", "outside 0..0"):
         Dataset(np.ones((1, 3), np.uint8), ("a",), ((0,),))

@@ -283,7 +283,7 @@ def test_a_row_that_goes_on_over_many_lines_is_refused(
     path = tmp_path / "t.csv"
     path.write_text(start + '"x\n",' * 100_000)
     monkeypatch.setattr(stream, "LONGEST", 10_000, raising=False)
-    with pytest.raises(DataError, match=r"the row in line \d+ of 't.csv' is longer than .* mend its quotes"):
+    with pytest.raises(DataError, match=r"the row in line \d+ of 't.csv' is longer than .* fix its quotes"):
         Dataset.from_file(path, delimiter=delimiter)
     path.write_text("a,b\n" + '"x\n",y\n' * 5000)
     assert Dataset.from_file(path, delimiter=delimiter).n_rows == 5000, "only a row counts, not the file"

@@ -1,1 +1,1 @@
-"""Tables to the one form that algorithms see."""
+"""Reading tables of any kind into a `Dataset`, the one form that all algorithms use."""

@@ -1,7 +1,7 @@
-"""From any table to named columns, and from one column of any kind to a `Factor`.
+"""From any table to named columns, and from a column of any type to a `Factor`.
 
-Work is column by column: a column becomes a `Factor` (few values, one index per row), and every rule looks at the
-values, never at the rows.
+Columns are processed one by one. A column becomes a `Factor`: its distinct values, and one index per row. Every
+rule looks at the values, never at the rows.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from numpy.typing import NDArray
 
 from brai.runtime.text import plain
 
-MAX_BITS = 2000  # of an integer: Python may refuse to spell larger ones (it does from 4300 digits on)
-MAX_TOLD = 160  # characters of what another package says
+MAX_BITS = 2000  # size of an integer that is printed: Python refuses to print more than 4300 digits
+MAX_TOLD = 160  # characters quoted from the error message of another package
 
 Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, a sequence or a Factor
 
 
 class DataError(ValueError):
-    """Something is wrong with the data; the message names column, value and cure."""
+    """The data cannot be used; the message names the column, the value and the cure."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A column before its states are settled: the value of row r is `values[inverse[r]]`."""
+    """A column before its states are determined: the value of row r is `values[inverse[r]]`."""
 
-    values: Sequence[Any]  # need not be distinct nor all occur; a missing value is None, NaN, NaT or NA
-    inverse: NDArray[Any]  # in the smallest type of integers that fits
+    values: Sequence[Any]  # may repeat, or not occur in any row; a missing value is None, NaN, NaT or NA
+    inverse: NDArray[Any]  # of the smallest integer type that fits
     declared: Sequence[Any] | None = None  # its states, from the type of the column or from the caller
-    text: Sequence[str] | None = None  # from a text file: the cells behind `values`
+    text: Sequence[str] | None = None  # in a text file: the cells from which `values` were parsed
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A column of a file that is read when it is asked for."""
+    """A column of a file that is read lazily."""
 
     read: Callable[[str], Any]
     name: str  # in the file
 
 
 def smallest_type(n: int) -> np.dtype[Any]:
-    """The smallest type of integers that counts from 0 to n - 1."""
+    """The smallest integer type that holds 0 to n - 1."""
     return np.min_scalar_type(max(n, 1) - 1)
 
 
@@ -57,7 +57,7 @@ class _Shown(reprlib.Repr):
         self.maxstring = self.maxother = 80
 
     def repr_int(self, x: int, level: int) -> str:
-        """Return the digits, or the size where Python refuses to make so many."""
+        """Return the digits, or the number of bits if Python refuses to print so many digits."""
         return super().repr_int(x, level) if x.bit_length() <= MAX_BITS else f"an integer of {x.bit_length()} bits"
 
 
@@ -65,13 +65,13 @@ _SHOWN = _Shown()
 
 
 def shown(value: Any) -> str:
-    """Return how a value looks in a message: its repr in one line, the middle left out if it is long."""
+    """Return a value as messages show it: its repr on one line, abbreviated in the middle if it is long."""
     text = _SHOWN.repr(value)
     return plain(" ".join(text.split()) if "\n" in text else text)
 
 
 def told(text: object) -> str:
-    """Return what another package says as it looks in a message: its first line, printable, cut if it is long."""
+    """Return the message of another package as ours quote it: its first line, printable, cut if it is long."""
     lines = str(text).strip().splitlines() or [type(text).__name__]
     line = plain(lines[0])
     return line if len(line) <= MAX_TOLD else f"{line[:MAX_TOLD]}..."
@@ -104,7 +104,7 @@ def _frame_columns(X: Any) -> Columns:
         names = X.column_names if hasattr(X, "column_names") else X.columns
         raise _repeated(*Counter(names).most_common(1)[0]) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"a column has the name {shown(error.object)}, not UTF-8: rename it") from None
+        raise DataError(f"a column has the name {shown(error.object)}, which is not UTF-8: rename it") from None
     except TypeError:
         kind = ("sparse " if hasattr(X, "toarray") else "") + type(X).__name__
         raise TypeError(
@@ -122,14 +122,14 @@ def _collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     try:
         return frame.collect()
     except Exception as error:  # the query is the caller's, and may run anything
-        raise DataError(f"the lazy frame cannot be collected ({told(error)}): mend its query") from error
+        raise DataError(f"the lazy frame cannot be collected ({told(error)}): fix its query") from error
 
 
 def matrix(X: NDArray[Any]) -> NDArray[Any]:
     """Return X if it is rows × columns; masked cells become None."""
     if X.dtype.names:
         fields = shown(list(X.dtype.names))
-        raise DataError(f"the data is an array with the fields {fields}: give pandas.DataFrame(X), or columns")
+        raise DataError(f"the data is an array with fields {fields}: give pandas.DataFrame(X) or a 2-D array")
     if X.ndim != 2:
         raise DataError(f"the data is {X.ndim}-D: give rows × columns, such as X.reshape(-1, 1) for one column")
     if isinstance(X, np.ma.MaskedArray):
@@ -144,20 +144,20 @@ def _row_columns(rows: Sequence[Any]) -> Columns:
         raise DataError("the data has no rows: give at least one")
     for number, row in enumerate(rows, 1):
         if not isinstance(row, list | tuple | np.ndarray) or getattr(row, "ndim", 1) == 0:
-            raise DataError(f"row {number} is {shown(row)}, so the data is 1-D: give a list of cells for each row")
+            raise DataError(f"row {number} is {shown(row)}, so the data is 1-D: give a list of cells per row")
         if len(row) != len(rows[0]):
             cells = count(len(row), "cell")
-            raise DataError(f"row {number} has {cells} where row 1 has {len(rows[0])}: complete it or drop it")
+            raise DataError(f"row {number} has {cells}, but row 1 has {len(rows[0])}: complete it or drop it")
     return default_names(len(rows[0])), list(zip(*rows, strict=True))
 
 
 def default_names(n: int) -> list[str]:
-    """Return x0, x1, …: the names of columns that came without."""
+    """Return x0, x1, …: the default names of columns."""
     return [f"x{i}" for i in range(n)]
 
 
 def check_names(names: Iterable[Any]) -> tuple[str, ...]:
-    """Return the names as a tuple of distinct, non-empty str; integers are spelled out."""
+    """Return the names as a tuple of distinct, non-empty strings; integers are converted to text."""
     if not isinstance(names, Iterable):
         raise DataError(f"the names are {shown(names)}: give a list with the name of each column")
     out = tuple(str(n) if isinstance(n, int | np.integer) else n for n in names)
@@ -189,7 +189,7 @@ def _repeated(name: Any, times: int) -> DataError:
 
 
 def factor(name: str, column: Any) -> Factor:
-    """Reduce a column of any kind to its values and where they stand."""
+    """Reduce a column of any type to its values and, for each row, the index of its value."""
     if isinstance(column, Unread):
         column = column.read(column.name)
     if isinstance(column, Factor):
@@ -226,11 +226,11 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
             return _category_factor(series)
         if isinstance(series.dtype, nw.Enum):
             declared = series.dtype.categories
-    elif series.dtype in (nw.Int128, nw.UInt128):  # numpy has none
+    elif series.dtype in (nw.Int128, nw.UInt128):  # numpy has no such type
         return _object_factor(name, series.to_list())
     elif series.dtype.is_temporal() or series.dtype.is_nested() or series.dtype.is_decimal():
         raise wrong_type(name, series.dtype)
-    elif series.dtype == nw.String and series.implementation.is_pyarrow():  # no Python str for each cell
+    elif series.dtype == nw.String and series.implementation.is_pyarrow():  # avoids a Python str per cell
         return replace(
             _category_factor(nw.from_native(series.to_native().dictionary_encode(), series_only=True)),
             declared=None,
@@ -247,7 +247,7 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
 
 
 def _filled_factor(name: str, series: nw.Series[Any], null: NDArray[np.bool_]) -> Factor:
-    """Numbers with missing ones among them: numpy makes floats of such integers, and would round large ones."""
+    """A numeric column with missing values. numpy would convert its integers to floats and round large ones."""
     found = _array_factor(name, series.fill_null(False if series.dtype == nw.Boolean else 0).to_numpy())
     inverse = found.inverse.astype(smallest_type(len(found.values) + 1))
     inverse[null] = len(found.values)
@@ -255,7 +255,7 @@ def _filled_factor(name: str, series: nw.Series[Any], null: NDArray[np.bool_]) -
 
 
 def _category_factor(series: nw.Series[Any]) -> Factor:
-    """The categories of pandas or arrow, of any type; a missing value is None."""
+    """A categorical column of pandas or arrow; a missing value is None."""
     native = series.to_native()
     if series.implementation.is_pandas_like() and hasattr(native, "cat"):
         labels, codes = native.cat.categories.tolist(), native.cat.codes.to_numpy()
@@ -266,7 +266,7 @@ def _category_factor(series: nw.Series[Any]) -> Factor:
 
 
 def _arrow_categories(array: Any) -> tuple[list[Any], NDArray[np.int64]]:
-    """The values of an arrow array of dictionary type, and which stands in each row, -1 for none."""
+    """The values of an arrow dictionary array, and the index of the value in each row (-1: missing)."""
     array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
     return array.dictionary.to_pylist(), array.indices.cast("int64").fill_null(-1).to_numpy()
 
@@ -281,7 +281,7 @@ def _array_factor(name: str, array: NDArray[Any]) -> Factor:
 
 
 def _distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The same as numpy.unique, without sorting where integers are near one another."""
+    """The same as numpy.unique, but without sorting if integers span a small range."""
     if array.dtype.kind not in "iu" or not array.size:
         return np.unique(array, return_inverse=True)
     low, high = int(array.min()), int(array.max())
@@ -297,7 +297,7 @@ def _distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 def _object_factor(name: str, column: Sequence[Any]) -> Factor:
     cells = [v.item() if isinstance(v, np.generic) else v for v in column]
     keys = cells if len(set(map(type, cells))) == 1 else list(zip(map(type, cells), cells, strict=True))
-    try:  # in keys, True, 1 and 1.0 are told apart
+    try:  # keys distinguish True, 1 and 1.0
         index = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     except TypeError:
         raise wrong_type(name, type(next(c for c in cells if not is_hashable(c))).__name__) from None
@@ -306,7 +306,7 @@ def _object_factor(name: str, column: Sequence[Any]) -> Factor:
 
 
 def is_hashable(value: Any) -> bool:
-    """Whether the value can be a key."""
+    """Whether the value can be the key of a dict."""
     try:
         hash(value)
     except TypeError:
@@ -315,8 +315,8 @@ def is_hashable(value: Any) -> bool:
 
 
 def wrong_type(name: str, kind: Any) -> DataError:
-    """The refusal of a column whose values have no states."""
-    known = "Complex data not supported: " if str(kind).startswith("complex") else ""  # scikit-learn's words
+    """The error for a column of a type that has no states."""
+    known = "Complex data not supported: " if str(kind).startswith("complex") else ""  # scikit-learn expects this
     return DataError(
         f"{known}column {shown(name)} is of type {told(kind)}, which has no states: "
         "convert it to text, integers or a category"
@@ -324,5 +324,5 @@ def wrong_type(name: str, kind: Any) -> DataError:
 
 
 def not_utf8(name: str, error: UnicodeDecodeError) -> DataError:
-    """The refusal of text whose bytes are not UTF-8, as arrow may hold it."""
-    return DataError(f"column {shown(name)} holds {shown(error.object)}, not UTF-8: write its text as UTF-8")
+    """The error for text that is not UTF-8, which arrow allows."""
+    return DataError(f"column {shown(name)} holds {shown(error.object)}, not UTF-8: encode its text as UTF-8")

@@ -1,21 +1,22 @@
-"""Discrete data: the one form in which every algorithm of this package sees its data.
+"""Discrete data: the one form of data that every algorithm of this package uses.
 
 Conventions
 -----------
 - `Dataset.codes[v, r]` is the code of variable v in row r (variable-major); `states[v][code]` is its label.
 - A column declares its states by its type (pandas Categorical, polars Enum, arrow dictionary) or by the
-  argument `states=`, which wins. Declared states keep their order, and those never seen are kept. A polars
-  Categorical declares nothing: its categories belong to a pool shared with other columns.
-- The states of any other column are its values, sorted: numbers by size, text as Python sorts str,
-  False before True. Whole floats count as integers. Labels are plain Python objects; a declared label that is
-  neither text nor a number (an interval of `pandas.cut`, say) becomes its str().
-- Nothing is guessed or repaired: missing values, continuous columns and identifiers are a `DataError` that
-  names column, value and cure. Row numbers in messages count data rows from 1. Columns that are nearly an
-  identifier (more than 20 values, and more than half as many as rows) are a warning.
-- Missing values are dealt with if `missing=` asks for it: "drop" leaves out rows that have any and warns how many,
-  "label" makes missing the last state of columns that have some, with the label "missing". If a cell holds that
-  text, it is a `DataError`, unless `states=` lists it: then both are one state.
-- How the cells of a text file are typed is said in `brai.data.text_files`.
+  argument `states=`, which takes precedence. Declared states keep their order, including those that never occur.
+  A polars Categorical declares nothing: its categories belong to a pool shared with other columns.
+- The states of any other column are its values, sorted: numbers by size, text as Python sorts str, False before
+  True. Whole floats count as integers.
+- Labels are plain Python objects. A declared label that is neither text nor a number (such as an interval of
+  `pandas.cut`) is replaced by its str().
+- Nothing is guessed or repaired. Missing values, continuous columns and identifiers raise a `DataError` that
+  names the column, the value and the cure. Row numbers in messages count data rows from 1.
+- A column that is almost an identifier (more than 20 values, and more than half as many as rows) gives a warning.
+- `missing="drop"` drops the rows that have missing values and warns how many. `missing="label"` adds a last state,
+  "missing", to each column that has missing values. If a cell holds the text "missing" as well, that is a
+  `DataError`, unless `states=` lists it: then both are one state.
+- `brai.data.text_files` describes how the cells of a text file get their types.
 
 >>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
 >>> data
@@ -26,12 +27,13 @@ Dataset(3 rows, 2 variables, 2–3 states)
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +61,7 @@ States = Mapping[str, Sequence[Any]]
 
 
 class Variables(Protocol):
-    """Anything with named variables and their states: a Dataset, a Network."""
+    """Anything with named variables and their states, such as a Dataset or a Network."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,6 +76,8 @@ class Variables(Protocol):
 class Dataset:
     """An immutable table of discrete variables; build it with `of`, `from_file` or `from_codes`."""
 
+    kind: ClassVar[str] = "discrete"  # see brai.kinds
+
     codes: NDArray[Any]  # (variables, rows), C-contiguous, uint8 or uint16 (the smaller that fits), read-only
     names: tuple[str, ...]
     states: tuple[tuple[Any, ...], ...]  # labels in code order
@@ -82,7 +86,7 @@ class Dataset:
         names = check_names(self.names)
         given = np.asarray(self.codes)
         if given.ndim != 2 or not len(names) == len(self.states) == len(given):
-            raise DataError("codes, names and states differ in length: give one of each per variable")
+            raise DataError("codes, names and states differ in length: give one entry of each per variable")
         if given.dtype.kind not in "iu":
             raise DataError(f"codes are of type {given.dtype}, not integers: use Dataset.of for other values")
         if given.shape[1] == 0:
@@ -91,7 +95,7 @@ class Dataset:
         _check_range(given, names, states)
         codes = np.ascontiguousarray(given, dtype=smallest_type(max(map(len, states))))
         if np.may_share_memory(codes, given) and (codes.flags.writeable or codes.base is not None):
-            codes = codes.copy()  # somebody else can write to it
+            codes = codes.copy()  # the caller could still write to it
         codes.setflags(write=False)
         for field, value in (("codes", codes), ("names", names), ("states", states)):
             object.__setattr__(self, field, value)
@@ -105,11 +109,11 @@ class Dataset:
         names: Iterable[str] | None = None,
         missing: Way = "error",
     ) -> Dataset:
-        """Take in X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
+        """Convert X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
 
-        `states` declares the labels of the columns it names, in code order; `names` renames the columns (an
-        array or a list of rows starts with x0, x1, …). Rows with `missing` values can be left out ("drop"), or
-        missing can be a state of its own ("label"). A lazy frame is collected. X itself is never changed.
+        `states` declares the labels of the columns it names, in code order. `names` renames the columns; those of
+        an array or a list of rows are x0, x1, … by default. `missing` says what to do with missing values: "drop"
+        drops their rows, "label" makes missing a state of its own. A lazy frame is collected. X is not changed.
 
         >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
         ((0, 1, 'missing'),)
@@ -122,9 +126,9 @@ class Dataset:
     def conforming(cls, X: Any, like: Variables) -> Dataset:
         """Return X over exactly the variables of `like` (a Dataset, a Network), in their order, with their states.
 
-        Columns are matched by name, in any order; those of an array or a list of rows by position. A value
-        that is no state stands for the one that is spelled alike: 0 for "0", "0" for 0, True for "True"; a missing
-        value for "missing", where that is a state.
+        Columns are matched by name, in any order; those of an array or a list of rows by position. A value that
+        is not a state is matched to a state by its text: 0 to "0", "0" to 0, True to "True". A missing value is
+        matched to the state "missing", if there is one.
 
         >>> train = Dataset.of({"rain": ["no", "yes", "no"], "wet": ["0", "1", "1"]})
         >>> Dataset.conforming({"wet": [1, 0], "rain": ["no", "no"]}, train).codes
@@ -163,7 +167,7 @@ class Dataset:
     ) -> Dataset:
         """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai.data.text_files`.
 
-        Columns in `drop` are left out, whatever they hold; `states` and `missing` are those of `of`.
+        Columns in `drop` are left out, whatever they hold. `states` and `missing` are as in `of`.
         """
         out = {drop} if isinstance(drop, str) else set(drop)
         names, columns = _file_columns(path, delimiter, out)
@@ -180,10 +184,10 @@ class Dataset:
         names: Iterable[str] | None = None,
         states: States | Sequence[Sequence[Any]] | None = None,
     ) -> Dataset:
-        """Take in rows × columns of integer codes that already are 0..arity-1.
+        """Convert rows × columns of integer codes that are already 0..arity-1.
 
-        The labels of a column come from `states` (by name, or one sequence per column), else they are
-        0..arity-1; its arity comes from `arities`, else it is the largest code + 1.
+        The labels of a column come from `states` (by name, or one sequence per column); by default they are
+        0..arity-1. Its arity comes from `arities`; by default it is the largest code + 1.
         """
         try:
             table = np.asanyarray(codes)
@@ -224,7 +228,7 @@ class Dataset:
         missing: Way = "error",
         cures: tuple[str, str] = (UNDECLARED, CURE),
     ) -> Dataset:
-        """`cures` are of a value that is none of the states, and of a missing one."""
+        """`cures` are the advice for a value that is not among the states, and for a missing value."""
         own, columns = table
         names = check_names(own if names is None else names)
         if len(names) != len(columns):
@@ -235,7 +239,7 @@ class Dataset:
             factors.append(spelled(factor(name, column), declared.get(name)))
             if (n := factors[-1].inverse.size) != factors[0].inverse.size:
                 raise DataError(
-                    f"column {shown(name)} has {count(n, 'row')} where column "
+                    f"column {shown(name)} has {count(n, 'row')}, but column "
                     f"{shown(names[0])} has {factors[0].inverse.size}: give columns of equal length"
                 )
         undeclared = [i for i, column in enumerate(factors) if column.declared is None]
@@ -246,7 +250,7 @@ class Dataset:
         codes = np.empty((len(names), factors[0].inverse.size), smallest_type(max(map(len, labels))))
         for own, lookup, column in zip(codes, lookups, factors, strict=True):
             own[:] = lookup[column.inverse]
-        codes.setflags(write=False)  # so that no copy is made
+        codes.setflags(write=False)  # so that the constructor makes no copy
         return cls(codes, names, labels)
 
     @property
@@ -261,21 +265,21 @@ class Dataset:
 
     @cached_property
     def arities(self) -> NDArray[np.int64]:
-        """Number of states of each variable, seen or not."""
+        """Number of states of each variable, including those that never occur."""
         arities = np.array([len(labels) for labels in self.states], dtype=np.int64)
         arities.setflags(write=False)
         return arities
 
     def canonical_order(self) -> NDArray[np.int64]:
-        """Return the permutation that sorts the variables by name, so that column order changes no result."""
+        """Return the permutation that sorts variables by name; it makes results independent of column order."""
         return np.array(sorted(range(self.n_variables), key=self.names.__getitem__), dtype=np.int64)
 
     def bootstrap_weights(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return how often each row is drawn when N rows are drawn with replacement."""
+        """Return how often each row occurs in a bootstrap sample: N rows drawn with replacement."""
         return np.bincount(self.bootstrap_rows(seed), minlength=self.n_rows).astype(np.int64, copy=False)
 
     def bootstrap_rows(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return N rows drawn with replacement."""
+        """Return the indices of N rows drawn with replacement."""
         return np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)
 
     def select(self, columns: Iterable[str]) -> Dataset:
@@ -285,10 +289,20 @@ class Dataset:
         place = {name: i for i, name in enumerate(self.names)}
         at = [place[name] for name in wanted]
         codes, states = self.codes[at], tuple(self.states[i] for i in at)
-        codes.setflags(write=False)  # so that no copy is made
+        codes.setflags(write=False)  # so that the constructor makes no copy
         if len(set(at)) == len(at) > 0 and codes.dtype == smallest_type(max(map(len, states))):
-            return _as_it_was(codes, wanted, states)  # all of it was looked at before
+            return _as_it_was(codes, wanted, states)  # already checked
         return Dataset(codes, wanted, states)
+
+    def signature(self) -> str:
+        """A digest of names, states and codes, which tells tables apart."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((self.names, self.states, self.codes.shape, self.codes.dtype.str)).encode())
+        digest.update(np.ascontiguousarray(self.codes).data)
+        return digest.hexdigest()
+
+    def __sizeof__(self) -> int:
+        return int(self.codes.nbytes)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the labels of each column, for instance for pandas.DataFrame(data.to_dict())."""
@@ -296,7 +310,7 @@ class Dataset:
         return {name: [states[code] for code in codes.tolist()] for name, codes, states in columns}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Not by the constructor: it would copy codes that a worker has mapped, and look at all of them."""
+        """Bypass the constructor: it would copy codes that a worker has memory-mapped, and check all of them."""
         return _as_it_was, (self.codes, self.names, self.states)
 
     def __repr__(self) -> str:
@@ -306,7 +320,7 @@ class Dataset:
 
 
 def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[Any, ...], ...]) -> Dataset:
-    """Data that were looked at before, such as a copy in another process; numpy forgets that it is read-only."""
+    """Data that were checked before, such as a copy in another process. Pickling loses numpy's read-only flag."""
     data, codes = object.__new__(Dataset), np.asarray(codes)
     codes.setflags(write=False)
     for field, value in (("codes", codes), ("names", names), ("states", states)):
@@ -325,7 +339,7 @@ def _sizes(codes: NDArray[Any]) -> list[int]:
 
 
 def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
-    """Return the columns in the order of the names wanted, which must be all there are."""
+    """Return the columns in the order of the wanted names; DataError if a column is missing or extra."""
     at = {name: i for i, name in enumerate(names)}
     if missing := [name for name in wanted if name not in at]:
         raise DataError(
@@ -334,8 +348,8 @@ def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]
         )
     if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
         raise DataError(
-            f"the data has the extra columns {shown(extra)}, the variables are "
-            f"{shown(list(wanted))}: drop all others"
+            f"the data has the extra columns {shown(extra)}, but the variables are "
+            f"{shown(list(wanted))}: drop the extra columns"
         )
     return [columns[at[name]] for name in wanted]
 
@@ -381,5 +395,5 @@ def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Seq
         if low < 0 or high >= len(labels):
             raise DataError(
                 f"column {shown(name)} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
-                "count codes from 0, and let arities= or states= cover them all"
+                "number codes from 0, and make arities= or states= cover all of them"
             )

@@ -1,4 +1,4 @@
-"""Missing values of a whole table: refuse them, leave out their rows, or make them a state of their own."""
+"""Missing values of a table: raise an error, drop their rows, or make missing a state of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brai.data.states import MISSING, is_missing, seen, sorted_states, whole
 Way: TypeAlias = Literal["error", "drop", "label"]
 
 NAMED = 10  # columns with missing values that a message names
-CURE = 'Dataset.of(X, missing="drop") leaves out such rows, missing="label" makes it a state; or impute'
+CURE = 'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state; or impute them'
 
 
 def settled(
@@ -26,7 +26,7 @@ def settled(
     cure: str = CURE,
     declared: Mapping[str, Sequence[Any]] = {},
 ) -> list[Factor]:
-    """The columns without missing values; `declared` are the states that the caller gave."""
+    """The columns with missing values resolved; `declared` holds the states that the caller gave."""
     if way not in get_args(Way):
         raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
     holes = {i: n for i, column in enumerate(columns) if (n := int(_missing_rows(column).sum()))}
@@ -44,11 +44,11 @@ def settled(
         raise DataError(f"{which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
     if not whole_rows.any():
         raise DataError(
-            f'{which(names, holes)}, and no row is without: missing="label" makes it a state; or impute, '
-            "or drop the emptiest columns"
+            f'{which(names, holes)}, and no row is complete: missing="label" makes missing a state; or impute '
+            "them, or drop the emptiest columns"
         )
     left_out = int((~whole_rows).sum())
-    warnings.warn(f"{left_out} of {count(len(whole_rows), 'row')} left out: {which(names, holes)}", stacklevel=4)
+    warnings.warn(f"{left_out} of {count(len(whole_rows), 'row')} dropped: {which(names, holes)}", stacklevel=4)
     return [replace(column, inverse=column.inverse[whole_rows]) for column in columns]
 
 
@@ -58,19 +58,19 @@ def _missing_rows(column: Factor) -> NDArray[np.bool_]:
 
 
 def _check_apart(name: str, column: Factor, n_missing: int) -> None:
-    """Refuse a label that missing values would have too, unless the caller means them to share it."""
+    """Refuse a label that equals the label of missing values, unless the caller declared it."""
     found = [i for i in seen(column) if isinstance(own := column.values[i], str) and own == MISSING]
     if found:
         row = int((column.inverse == found[0]).argmax()) + 1
         others = count(n_missing, "missing value")
         raise DataError(
-            f"column {shown(name)} holds the text {MISSING!r} in row {row}, also the label of its {others}: "
-            "rename it in the data, or list it in states= if both mean the same"
+            f"column {shown(name)} holds the text {MISSING!r} in row {row}, which is also the label of its "
+            f"{others}: rename it in the data, or list it in states= if both mean the same"
         )
 
 
 def _labelled(name: str, column: Factor) -> Factor:
-    """The column where missing is the last state, or the declared one of that name."""
+    """The column with missing as its last state, or as the declared state of that name."""
     states: Sequence[Any] | None = column.declared
     if states is None:
         present = [whole(column.values[i]) for i in seen(column) if not is_missing(column.values[i])]
@@ -81,7 +81,7 @@ def _labelled(name: str, column: Factor) -> Factor:
 
 
 def which(names: Sequence[str], holes: dict[int, int]) -> str:
-    """The columns with missing values and how many each has, in words."""
+    """Text that lists the columns with missing values, and how many each has."""
     if len(holes) == 1:
         ((i, n),) = holes.items()
         return f"column {shown(names[i])} has {count(n, 'missing value')}"

@@ -1,7 +1,7 @@
-"""Parquet files: with pyarrow column by column, so that one column at a time is more than codes.
+"""Reading Parquet files with pyarrow, column by column: only one column at a time is in memory before encoding.
 
-A small file may hold a large table: runs and dictionaries take next to nothing in it. So text is read as the
-dictionary that it is in the file, and what a column takes is foreseen from the sizes that the file states.
+A small file may hold a large table, since run-length and dictionary encoding compress well. So text is read in the
+dictionary encoding of the file, and the memory for a column is estimated from the sizes stated in the file.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from brai.data.columns import Columns, DataError, Unread, columns_of, factor, sh
 from brai.data.stream import Source
 from brai.runtime import memory
 
-ROW = 70  # bytes of a cell while its column is read: in arrow, in numpy, and to sort it
-LOOK = 1 << 26  # bytes from which on memory is looked at
+ROW = 70  # bytes per cell while its column is read: in arrow, in numpy, and for sorting
+LOOK = 1 << 26  # bytes above which free memory is checked
 TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
-CURE = "leave that column out (drop=, --drop), or write fewer rows to a file"
+CURE = "leave that column out (drop=, --drop), or write fewer rows per file"
 
 
 def parquet_columns(source: Source) -> Columns:
-    """The names and columns of a Parquet file; each column is read when it is asked for."""
+    """The names and columns of a Parquet file; each column is read lazily."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
         return columns_of(_polars_frame(source))
-    with source.opened():  # or refused, in our words
+    with source.opened():  # raises our own error if the file cannot be opened
         content = source.content("unpack it, and give the file itself") if source.is_compressed else None
     try:
         whole = content and pyarrow.BufferReader(content.getbuffer())
@@ -41,12 +41,12 @@ def parquet_columns(source: Source) -> Columns:
     except UnicodeDecodeError as error:
         name = shown(error.object)
         raise DataError(
-            f"{source.name} has a column named {name}, not UTF-8: rename it, and write the file again"
+            f"{source.name} has a column named {name}, which is not UTF-8: rename it, and write the file again"
         ) from None
     except (pyarrow.ArrowException, OSError) as error:
         raise _damaged(source, error) from None
     memory.check_table(file.metadata.num_rows, len(schema.names), source.name)
-    names, empty = columns_of(schema.empty_table())  # or refused: names that are repeated
+    names, empty = columns_of(schema.empty_table())  # refuses repeated names
     undeclared = frozenset(text)
     columns = [
         _Column(source, file, kinds[name], own, name in undeclared) for name, own in zip(names, empty, strict=True)
@@ -62,13 +62,13 @@ class _Column:
     file: Any
     kind: Any  # its arrow type
     empty: Any  # a column of that type without rows
-    is_text: bool  # which is read as a dictionary, but declares no states
+    is_text: bool  # text is read as a dictionary, but declares no states
 
     def read(self, name: str) -> Any:
-        """The column as a Factor; refused if it has no states, or does not fit."""
+        """The column as a Factor; an error if its type has no states or it does not fit into memory."""
         import pyarrow
 
-        found = factor(name, self.empty)  # a type without states is refused before anything is read
+        found = factor(name, self.empty)  # refuses a type without states before anything is read
         if self.kind.num_fields:
             raise wrong_type(name, self.kind)
         if not self.file.metadata.num_rows:
@@ -84,18 +84,18 @@ class _Column:
         return replace(found, declared=None) if self.is_text else found
 
     def _table(self, name: str) -> Any:
-        """A table with this column, of a type whose size is known."""
+        """A table with this column, of a type of known size."""
         n_rows = self.file.metadata.num_rows
         width = self.kind.byte_width if str(self.kind).startswith("fixed_size_binary") else 0
         _look(n_rows * (ROW + 2 * width), f"reading {self._named(name)}, {n_rows} rows,")
         return self.file.read(columns=[name])
 
     def _dictionary(self, name: str) -> Any:
-        """A table with this column, as a dictionary: each value once for a row group, as in the file."""
+        """A table with this column, dictionary-encoded: each value once per row group, as in the file."""
         import pyarrow
 
         about, tables, held, room = self.file.metadata, [], 0, LOOK
-        groups = range(about.num_row_groups)  # their columns would tell more: pyarrow aborts if one is damaged
+        groups = range(about.num_row_groups)  # sizes per column are unsafe: pyarrow aborts if one is damaged
         largest = max(about.row_group(i).total_byte_size for i in groups)
         what = f"reading {self._named(name)}, {about.num_rows} rows, up to {largest / 1e6:.0f} MB at a time,"
         _look(about.num_rows * ROW + 2 * largest, what)
@@ -103,7 +103,7 @@ class _Column:
             tables.append(self.file.read_row_group(i, columns=[name]))
             _check_indices(tables[-1].column(name))
             held += tables[-1].nbytes
-            if held > room:  # there may be as much again before the next look
+            if held > room:  # the size may double before the next check
                 room = 2 * held
                 memory.check(2 * held, f"reading {self._named(name)}, {held / 1e6:.0f} MB so far,", CURE)
         n = sum(len(chunk.dictionary) for own in tables for chunk in own.column(name).chunks)
@@ -115,14 +115,14 @@ class _Column:
 
 
 def _check_indices(column: Any) -> None:
-    """Refuse a dictionary that does not have all values: pyarrow looks for that only where it makes text of it."""
+    """Refuse indices outside the dictionary. pyarrow checks them only when it converts to text."""
     import pyarrow
     from pyarrow import compute
 
     for own in column.chunks:
         ends = compute.min_max(own.indices)
         if ends["min"].is_valid and not 0 <= ends["min"].as_py() <= ends["max"].as_py() < len(own.dictionary):
-            raise pyarrow.ArrowInvalid(f"a value has the number {ends['max']} of {len(own.dictionary)}")
+            raise pyarrow.ArrowInvalid(f"index {ends['max']} into a dictionary of {len(own.dictionary)} values")
 
 
 def _look(needed: float, what: str, cure: str = CURE) -> None:

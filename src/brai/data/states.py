@@ -1,7 +1,8 @@
-"""From a `Factor` to its states (labels) and codes; the rules are those of `brai.data.dataset`."""
+"""From a `Factor` to its states (labels) and codes, by the rules in `brai.data.dataset`."""
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -12,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.data.columns import MAX_BITS, DataError, Factor, is_hashable, shown, smallest_type, wrong_type
+from brai.runtime.checks import near
 
-MAX_STATES = 65_536  # what uint16 codes can tell apart
-IDENTIFIER_ROWS = 20  # a column of more rows than this, all different and undeclared, is an identifier
+MAX_STATES = 65_536  # what uint16 codes can distinguish
+IDENTIFIER_ROWS = 20  # an undeclared column of more rows than this, all different, is an identifier
 MISSING = "missing"  # the label of missing values where they are a state
-UNDECLARED = "add it to states= or drop those rows"  # what to do about a value that is none of the states
+UNDECLARED = "add it to states= or drop those rows"  # advice for a value that is not among the states
 
 
 class Written(str):
-    """A number of a text file that no float stands for: larger, or not whole though the nearest float is."""
+    """A number of a text file that no float represents: too large, or a fraction whose nearest float is whole."""
 
     __slots__ = ()
 
@@ -29,7 +31,7 @@ class Written(str):
 
 
 def spelled(column: Factor, states: Sequence[Any] | None) -> Factor:
-    """The column with these states declared, if any; a cell of a text file stands for the label spelled so."""
+    """The column with these states declared, if any; cells of a text file are matched to labels by their text."""
     if states is None:
         return column
     labels = {str(label): label for label in states}
@@ -40,10 +42,10 @@ def spelled(column: Factor, states: Sequence[Any] | None) -> Factor:
 
 
 def encode(name: str, column: Factor, cure: str = UNDECLARED) -> tuple[tuple[Any, ...], NDArray[Any]]:
-    """Return labels of a column without missing values, and the code of each of `values`.
+    """Return the labels of a column without missing values, and the code of each of its `values`.
 
-    Labels are its declared states, else the values seen; those not seen have the code 0.
-    `cure` is what to do about a value that is none of the states.
+    Labels are the declared states, else the values that occur. A value that does not occur gets the code 0.
+    `cure` is the advice for a value that is not among the states.
     """
     values = {i: column.values[i] for i in seen(column)}
     if column.declared is None:
@@ -70,9 +72,9 @@ def seen(column: Factor) -> list[int]:
 
 
 def as_label(value: Any, labels: Collection[Any]) -> Any:
-    """Return the label that a value stands for: itself, else the one spelled alike ("0" for 0 and 0.0, 0 for "0").
+    """Return the label that matches a value: the value itself, else a label of the same text ("0" for 0 and 0.0).
 
-    A missing value stands for the label "missing". What stands for none of the labels is returned as it is.
+    A missing value matches the label "missing". A value that matches no label is returned unchanged.
     """
     if is_missing(value) and MISSING in labels:
         return MISSING
@@ -83,13 +85,13 @@ def as_label(value: Any, labels: Collection[Any]) -> Any:
 
 
 def respelled(column: Factor, states: Sequence[Any]) -> Factor:
-    """Return the column with its values replaced by the labels that they stand for."""
+    """Return the column with its values replaced by the labels that match them."""
     labels = dict.fromkeys(states)
     return replace(column, values=[as_label(value, labels) for value in column.values])
 
 
 def sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
-    """Return the states of an undeclared column with these values; refuses mixtures, fractions and identifiers."""
+    """Return the states of an undeclared column; refuses mixed types, fractions and identifiers."""
     examples: dict[str, Any] = {}
     for value in values:
         is_number = isinstance(value, int | float | Written)
@@ -111,22 +113,23 @@ def sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
     labels = tuple(sorted(set(values)))
     if len(labels) == n_rows > IDENTIFIER_ROWS:
         raise DataError(
-            f"column {shown(name)} has {n_rows} different values in {n_rows} rows, such as {shown(labels[0])}, as "
-            "an identifier has: drop it, or declare it in states="
+            f"column {shown(name)} has {n_rows} different values in {n_rows} rows, such as {shown(labels[0])}, "
+            "like an identifier: drop it, or declare it in states="
         )
     return check_labels(name, labels)
 
 
 def warn_of_identifiers(names: Sequence[str], columns: Sequence[Factor]) -> None:
-    """Warn of columns that are not all different, which is refused, but nearly."""
+    """Warn of columns in which almost every row has a value of its own; exact identifiers are refused."""
     found = []
     for name, column in zip(names, columns, strict=True):
         n_values, n_rows = len({whole(column.values[i]) for i in seen(column)}), column.inverse.size
         if n_values > IDENTIFIER_ROWS and 2 * n_values > n_rows:
             found.append(f"{shown(name)} ({n_values} different values in {n_rows} rows)")
     if found:
+        looks = "looks like an identifier" if len(found) == 1 else "look like identifiers"
         warnings.warn(
-            f"nearly an identifier, of which little can be learned, is {' and '.join(found)}: "
+            f"little can be learned from {' and '.join(found)}, which {looks}: "
             "drop it, merge its values, or declare it in states=",
             stacklevel=5,
         )
@@ -142,14 +145,14 @@ def check_labels(name: str, labels: Sequence[Any]) -> tuple[Any, ...]:
     plain = tuple(_label(name, label) for label in labels)
     for label, times in Counter(plain).items():
         if is_missing(label):
-            raise DataError(f"the states of column {shown(name)} hold {label!r}: give missing its own label")
+            raise DataError(f"the states of column {shown(name)} hold {label!r}: give missing values a label")
         if times > 1:
             raise DataError(f"the states of column {shown(name)} hold {shown(label)} {times} times: list it once")
     return plain
 
 
 def check_arity(name: str, arity: int) -> None:
-    """Refuse more states than codes can tell apart."""
+    """Refuse more states than codes can distinguish."""
     if arity > MAX_STATES:
         raise DataError(f"column {shown(name)} has {arity} states, more than {MAX_STATES}: merge some or drop it")
 
@@ -162,7 +165,7 @@ def is_missing(value: Any) -> bool:
 
 
 def whole(value: Any) -> Any:
-    """Return a whole float as an integer, anything else as it is."""
+    """Return a whole float as an integer, anything else unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -176,7 +179,15 @@ def _label(name: str, value: Any) -> Any:
         raise DataError(f"the states of column {shown(name)} hold {shown(value)}: give text or numbers as labels")
     for kind in (bool, int, float):
         if isinstance(value, kind):
-            return kind(value)  # a plain one, not the member of an enum
+            return kind(value)  # a plain number, not the member of an enum
     if isinstance(value, str):
         return str.__str__(value)
     return value if is_missing(value) else str(value)
+
+
+def place_of(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
+    """Where a name or label stands among those known; DataError with the problem and the choice if it does not."""
+    if (label := as_label(wanted, known)) not in known:
+        hint = near(str(wanted), [str(one) for one in known])
+        raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")
+    return known.index(label)

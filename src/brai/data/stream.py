@@ -1,4 +1,4 @@
-"""A data file as a stream of bytes or lines: read piece by piece, as often as it takes, never kept as a whole."""
+"""A data file as a stream of bytes or lines: read piece by piece, as often as needed, never loaded as a whole."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from brai.data.columns import DataError, shown
 from brai.runtime import memory
 
 PIECE = 1 << 20  # bytes read at a time
-LONGEST = 32_000_000  # bytes of a line, characters of a row
-SPLIT = 30  # bytes that a byte of a line takes once it is cut into cells
-MARK = "\ufeff"  # of byte order; two tools may have put one each
+LONGEST = 32_000_000  # most bytes of a line, and most characters of a row
+SPLIT = 30  # bytes of memory per byte of a line once it is split into cells
+MARK = "\ufeff"  # byte order mark; there may be two if two tools added one each
 FOREIGN = {
     b"\x1f\x8b": ("compressed by gzip", "add .gz to its name"),
     b"PAR1": ("a Parquet file", "name it .parquet"),
@@ -32,7 +32,7 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Source:
-    """A file, plain or compressed as .gz, that can be read from its beginning again and again."""
+    """A file, plain or compressed as .gz, that can be read from its beginning more than once."""
 
     path: Path
 
@@ -43,7 +43,7 @@ class Source:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the name says so."""
+        """Whether the name ends in .gz."""
         return self.path.name.lower().endswith(".gz")
 
     @contextmanager
@@ -59,7 +59,7 @@ class Source:
     def _file(self) -> IO[bytes]:
         name = shown(str(self.path))
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise DataError(f"{name} is not a regular file: copy what it gives to one")
+            raise DataError(f"{name} is not a regular file: copy its content to a file first")
         try:
             return self.path.open("rb")
         except (FileNotFoundError, ValueError):  # a path with a NUL is a ValueError
@@ -79,11 +79,11 @@ class Source:
                 yield piece
 
     def content(self, cure: str) -> io.BytesIO:
-        """All bytes of the file, decompressed; MemoryError as soon as they are too many, with a cure."""
+        """All bytes of the file, decompressed; MemoryError with a cure as soon as they are too many."""
         content, room = io.BytesIO(), PIECE
         for piece in self.pieces():
             size = content.tell()
-            if size + len(piece) > room:  # there may be as many again before the next look
+            if size + len(piece) > room:  # the size may double before the next check
                 room = 2 * (size + len(piece))
                 memory.check(room - size, f"{self.name}, of which {size / 1e6:.0f} MB are read so far,", cure)
             content.write(piece)
@@ -94,18 +94,18 @@ class Source:
         try:
             return file.read(PIECE)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{self.name} is not a whole gzip file ({error}): compress it again") from None
+            raise DataError(f"{self.name} is not a complete gzip file ({error}): compress it again") from None
         except OSError as error:
             raise OSError(f"cannot read {shown(str(self.path))} ({error.strerror}): check the path") from None
 
     @contextmanager
     def lines(self) -> Iterator[Iterator[str]]:
-        """The lines of a text file, with their ends, without marks of byte order at the beginning."""
+        """The lines of a text file, with their line ends, without byte order marks at the beginning."""
         with self.opened() as file, io.TextIOWrapper(file, "utf-8", newline="") as text:
             yield chain([text.readline().lstrip(MARK)], text)
 
     def check_text(self) -> int:
-        """Refuse what is not text in UTF-8, or nothing but white space; return about how many lines there are."""
+        """Refuse what is not UTF-8 text, or only white space; return the approximate number of lines."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         lines = _Lines()
         at_start = is_blank = True
@@ -121,11 +121,11 @@ class Source:
             if refusal is None:
                 try:
                     text = decoder.decode(piece, final=not piece)
-                except UnicodeDecodeError as error:  # raised at the end: a NUL further on tells more
+                except UnicodeDecodeError as error:  # raised later: a NUL byte further on is a better reason
                     line = lines.newlines + error.object.count(b"\n", 0, error.start) + 1
                     byte = f"0x{error.object[error.start]:02x}"
                     refusal = DataError(
-                        f"{self.name} has the byte {byte} in line {line}, not UTF-8: save it as UTF-8"
+                        f"{self.name} has the byte {byte} in line {line}, so it is not UTF-8: save it as UTF-8"
                     )
                 else:
                     text = text.lstrip(MARK) if at_start else text
@@ -145,10 +145,10 @@ class Source:
         return lines.number
 
     def too_long(self, line: int) -> DataError:
-        """The refusal of a line, or of a row of many lines, that would fill the memory."""
+        """The error for a line, or a row of many lines, that would fill the memory."""
         return DataError(
             f"the row in line {line} of {self.name} is longer than {LONGEST / 1e6:.0f} MB: "
-            "end each row by a line break, and mend its quotes"
+            "end each row with a line break, and fix its quotes"
         )
 
     def _check_kind(self, start: bytes) -> None:
@@ -158,7 +158,7 @@ class Source:
 
 
 class _Lines:
-    """How many lines there are, and how long the longest is, or may be: within a piece none is measured."""
+    """The number of lines, and an upper bound on the longest: lines within a piece are not measured."""
 
     def __init__(self) -> None:
         self.newlines = self.returns = self.longest = 0
@@ -166,11 +166,11 @@ class _Lines:
 
     @property
     def number(self) -> int:
-        """Of lines, or nearly."""
+        """The approximate number of lines."""
         return max(self.newlines, self.returns) + 1
 
     def add(self, piece: bytes) -> None:
-        """Take in the next bytes."""
+        """Process the next bytes."""
         ends = [at for end in (b"\n", b"\r") if (at := piece.find(end)) >= 0]
         self.longest = max(self.longest, self._begun + min(ends, default=len(piece)))
         last = max(piece.rfind(b"\n"), piece.rfind(b"\r"))

@@ -1,20 +1,22 @@
 """Data files: CSV, TSV, text and Parquet, each plain or compressed as .gz.
 
-How the cells of a text file (UTF-8, first line = names) are typed; white space around a cell is dropped:
+A text file is UTF-8, and its first line holds the names. White space around a cell is ignored. Columns get their
+types by these rules:
 
-- An empty cell is missing. A line of nothing but white space is skipped, but where there is one column only, it
-  is a cell; only empty lines at the end of the file, without even a space, are none.
-- A column is one of numbers if all its cells are, leaving out empty cells and NA, N/A, NaN and null (in any
-  case), which are then missing. Its states are integers; if one of its numbers is not whole, the column is
-  continuous, which is an error. But if all are whole and one is written as codes are (07, +3, more than 18
-  digits) or is too large for a float (1e400), the column is text.
-- Numbers are exact: 123456789012345678.0 and 123456789012345679.0 are two states, though they are one as floats.
-- Any other column is text, and NA in it is a label like any other. So is inf: infinity is no number here.
-- Where `states=` declares a column, a cell stands for the label that is spelled so, before these rules apply.
+- An empty cell is missing. A blank line is skipped. In a file of one column, however, a blank line is a cell,
+  except for empty lines at the end of the file.
+- A column is numeric if all its cells are numbers. Empty cells and NA, N/A, NaN and null (in any case) do not
+  count: they are missing values of that column.
+- The states of a numeric column are integers. If one of its numbers is not whole, the column is continuous, which
+  is an error. If all are whole, but one is written like a code (07, +3, more than 18 digits) or is too large for a
+  float (1e400), the column is text.
+- Numbers are exact: 123456789012345678.0 and 123456789012345679.0 are two states, although they are equal floats.
+- Any other column is text, and NA in it is a label like any other. So is inf: infinity does not count as a number.
+- If `states=` declares a column, a cell that is spelled like a label is that label, before these rules apply.
 
-Files are read in a stream: a text file some rows at a time, which become codes at once, a Parquet file column by
-column (`brai.data.parquet`). What is kept of a cell is a byte or two, and of each column its different cells. A
-row is kept as a whole while it is read: one of more than 32 MB is refused.
+Files are streamed. A text file is read in chunks of rows, which are encoded at once. A Parquet file is read column
+by column (`brai.data.parquet`). A cell takes one or two bytes of memory, plus the distinct cells of each column. A
+row of more than 32 MB is refused, because a row is held in memory as a whole.
 """
 
 from __future__ import annotations
@@ -38,13 +40,13 @@ from brai.data.states import Written
 from brai.data.stream import Source
 from brai.runtime import memory
 
-CELLS = 1 << 16  # of a text file that are turned into codes at a time
-TEXT = 1 << 24  # characters from which on fewer cells are
-MANY = 1 << 20  # different cells from which on memory is looked at
+CELLS = 1 << 16  # most cells of a chunk of rows
+TEXT = 1 << 24  # characters of text after which a chunk ends
+MANY = 1 << 20  # distinct cells above which free memory is checked
 SHORT = 100  # characters of a cell; a longer one counts as several
-COLUMN = 2000  # bytes that a column takes before it has any row
-WIDE = 1 << 14  # columns from which on memory is looked at
-OTHERS = ",;\t|:#~^"  # that may be the delimiter of a file which seems to have one column
+COLUMN = 2000  # bytes of a column before its first row
+WIDE = 1 << 14  # columns above which free memory is checked
+OTHERS = ",;\t|:#~^"  # possible delimiters of a file that seems to have one column
 DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t| "}
 READABLE = ".csv, .tsv, .txt or .parquet, plain or .gz"
 NOT_AVAILABLE = frozenset({"na", "n/a", "nan", "null"})
@@ -79,18 +81,18 @@ def _text_columns(source: Source, delimiter: str | None, candidates: str, withou
         memory.check_table(n_lines, sum(own.is_kept for own in columns), source.name)
         n_rows = _fill(columns, _chunks(rows, reader, len(names)), source, names)
     if n_rows == 0:
-        raise DataError(f"{source.name} has a line of names but no rows: give at least one row of data")
+        raise DataError(f"{source.name} has a header line but no rows: give at least one row of data")
     if delimiter is None and len(names) == 1:
         _check_one_column(source, names[0])
     return names, [own.factor() for own in columns]
 
 
 class Reader:
-    """A csv.reader that refuses a row which goes on over line after line."""
+    """A csv.reader that refuses a row of too many characters, such as one with an open quote."""
 
     def __init__(self, source: Source, lines: Iterator[str], delimiter: str, strict: bool) -> None:
-        self.taken = 0  # characters so far
-        self.before = 0  # those of complete rows
+        self.taken = 0  # characters read so far
+        self.before = 0  # characters of complete rows
         self.rows = csv.reader(
             self._counted(source, lines),
             delimiter=delimiter,
@@ -112,9 +114,9 @@ class Reader:
 
 
 def _rows(source: Source, reader: Reader) -> Iterator[list[str]]:
-    """The rows that are not blank, from the names on, all of one length."""
+    """The rows that are not blank, starting with the names; DataError if their lengths differ."""
     width = -1  # not known yet
-    empty = 0  # lines of one column that are cells if another follows
+    empty = 0  # empty lines of a one-column file: cells if another row follows
     try:
         for row in reader:
             if len(row) != width:
@@ -124,7 +126,7 @@ def _rows(source: Source, reader: Reader) -> Iterator[list[str]]:
                 if width >= 0:
                     cells, names = count(len(row), "cell"), count(width, "name")
                     raise DataError(
-                        f"line {reader.rows.line_num} of {source.name} has {cells} where the file has {names}: "
+                        f"line {reader.rows.line_num} of {source.name} has {cells}, but the header has {names}: "
                         "complete or drop that line, or give the delimiter="
                     )
                 width = len(row)
@@ -134,11 +136,11 @@ def _rows(source: Source, reader: Reader) -> Iterator[list[str]]:
             yield row
     except csv.Error as error:
         line = reader.rows.line_num
-        raise DataError(f"line {line} of {source.name} is not CSV ({told(error)}): mend its quotes") from None
+        raise DataError(f"line {line} of {source.name} is not CSV ({told(error)}): fix its quotes") from None
 
 
 def _chunks(rows: Iterator[list[str]], reader: Reader, width: int) -> Iterator[list[list[str]]]:
-    """Some rows at a time: fewer where their cells are long."""
+    """Chunks of rows, with fewer rows if cells are long."""
     chunk: list[list[str]] = []
     most, begin = max(1, CELLS // width), reader.taken
     for row in rows:
@@ -153,19 +155,19 @@ def _chunks(rows: Iterator[list[str]], reader: Reader, width: int) -> Iterator[l
 def _check_width(names: Sequence[str], source: Source) -> None:
     if len(names) > WIDE:
         what = f"reading {source.name}, with {len(names)} columns,"
-        memory.check(COLUMN * len(names), what, "give fewer columns, or end the line of names by a line break")
+        memory.check(COLUMN * len(names), what, "give fewer columns, or end the header with a line break")
 
 
 class Cells:
-    """A column of a text file as it comes: its different cells, and which of them stands in each row."""
+    """A column of a text file while it is read: its distinct cells, and for each row the index of its cell."""
 
     def __init__(self, is_kept: bool = True) -> None:
         self.is_kept = is_kept
         self.index = _Index()
-        self._parts: dict[np.dtype[Any], bytearray] = {}  # by type, which only ever grows
+        self._parts: dict[np.dtype[Any], bytearray] = {}  # by integer type, which only grows
 
     def add(self, cells: Sequence[str]) -> None:
-        """Take in more rows."""
+        """Add rows."""
         if not self.is_kept:
             return
         if len(self.index) <= 256:
@@ -179,11 +181,11 @@ class Cells:
         self._append(kind, found.astype(kind).tobytes())
 
     def _append(self, kind: np.dtype[Any], codes: bytes) -> None:
-        """In one piece for each type: a wide file has few rows at a time, and an array for each would be large."""
+        """Append to one buffer per type. An array per chunk would take too much memory if columns are many."""
         self._parts.setdefault(kind, bytearray()).extend(codes)
 
     def factor(self) -> Factor:
-        """The column, typed as a whole; nothing is left here."""
+        """The column with its type; its buffers are released."""
         parts = [np.frombuffer(own, kind) for kind, own in self._parts.items()]
         inverse = np.concatenate([np.zeros(0, np.uint8), *parts])
         self._parts = {}
@@ -192,9 +194,9 @@ class Cells:
 
 
 class _Index(dict[str, int]):
-    """The number of each cell, in the order in which they were first asked for."""
+    """The index of each distinct cell, in order of first occurrence."""
 
-    size = 0  # how many there are; a long one counts as several
+    size = 0  # number of distinct cells; a long one counts as several
 
     def __missing__(self, cell: str) -> int:
         self[cell] = number = len(self)
@@ -203,14 +205,14 @@ class _Index(dict[str, int]):
 
 
 def _fill(columns: list[Cells], chunks: Iterator[list[list[str]]], source: Source, names: Sequence[str]) -> int:
-    """Take in all rows, some at a time; return their number."""
+    """Add all rows, chunk by chunk; return their number."""
     n_rows, room = 0, MANY
     for chunk in chunks:
         n_rows += len(chunk)
         for own, cells in zip(columns, zip(*chunk, strict=True), strict=True):
             own.add(cells)
         held = sum(own.index.size for own in columns)
-        if held > room:  # there may be as many again before the next look
+        if held > room:  # the number may double before the next check
             most, name = max(
                 zip((own.index for own in columns), names, strict=True), key=lambda pair: pair[0].size
             )
@@ -224,7 +226,7 @@ def _fill(columns: list[Cells], chunks: Iterator[list[list[str]]], source: Sourc
 
 
 def _sniffed(source: Source, candidates: str) -> str:
-    """Return the delimiter that cuts the first rows evenly, into most cells; a space if no other does."""
+    """Return the delimiter that splits the first rows evenly, into most cells; a space only if no other does."""
 
     def fitness(delimiter: str) -> tuple[bool, bool, int]:
         even, width = _cut(source, delimiter)
@@ -234,7 +236,7 @@ def _sniffed(source: Source, candidates: str) -> str:
 
 
 def _cut(source: Source, delimiter: str) -> tuple[bool, int]:
-    """Return whether it cuts the first rows evenly, into more than one cell, and the first row into how many."""
+    """Return whether it splits the first rows evenly into more than one cell, and the cells of the first row."""
     with source.lines() as lines:
         try:
             widths = [len(row) for row in islice(Reader(source, lines, delimiter, strict=False), 50) if row]
@@ -244,18 +246,18 @@ def _cut(source: Source, delimiter: str) -> tuple[bool, int]:
 
 
 def _check_one_column(source: Source, name: str) -> None:
-    """Refuse one column that is several, cut by what the name of the file does not lead to expect."""
+    """Refuse a single column that another delimiter, unusual for this file name, would split into several."""
     for other in OTHERS:
         even, width = _cut(source, other)
         if even:
             raise DataError(
-                f"{source.name} has one column, {shown(name)}, that {other!r} would cut into {width}: "
+                f"{source.name} has one column, {shown(name)}, that {other!r} would split into {width}: "
                 f"give the delimiter= {other!r}, or quote the cells"
             )
 
 
 def _typed(cells: list[str]) -> list[Any]:
-    """Return the values of a column's cells by the rules above; missing is None."""
+    """Return the values of the cells of a column by the rules above; a missing value is None."""
     present = [cell for cell in cells if cell and cell.casefold() not in NOT_AVAILABLE]
     if present and all(map(NUMBER.fullmatch, present)):
         whole = all(map(_is_whole, present))
@@ -267,7 +269,7 @@ def _typed(cells: list[str]) -> list[Any]:
 
 
 def _is_whole(cell: str) -> bool:
-    """Whether a number is whole, exactly: 1e-400 is not, though it is 0.0 as a float."""
+    """Whether a number is exactly whole: 1e-400 is not, although it is 0.0 as a float."""
     if DIGITS.fullmatch(cell):
         return True
     try:
@@ -279,12 +281,12 @@ def _is_whole(cell: str) -> bool:
 
 
 def _is_code(cell: str) -> bool:
-    """Whether a whole number is written as codes are, or too large."""
+    """Whether a whole number is written like a code, or too large for a float."""
     return not INTEGER.fullmatch(cell) and (bool(DIGITS.fullmatch(cell)) or math.isinf(float(cell)))
 
 
 def _number(cell: str) -> int | float | Written:
-    """The number that a cell is: whole ones exactly, of others the nearest float, if that is no whole one."""
+    """The number in a cell: a whole number exactly, a fraction as its nearest float if that is a fraction too."""
     if INTEGER.fullmatch(cell):
         return int(cell)
     nearest = float(cell)
@@ -295,7 +297,7 @@ def _number(cell: str) -> int | float | Written:
 
 
 def _told_apart(numbers: dict[str, Any]) -> dict[str, Any]:
-    """The same, where different numbers with one and the same nearest float stay as they are written."""
+    """The same, but different numbers with the same nearest float are kept as written."""
     first: dict[float, Decimal] = {}
     shared = set()
     for cell, number in numbers.items():
