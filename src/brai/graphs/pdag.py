@@ -376,3 +376,10 @@ def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:
     """Families of a DAG, given as such or as an array, in the order of its nodes."""
     adjacency = dag.adjacency if isinstance(dag, PDAG) else dag
     return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(adjacency.T))
+
+
+def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Families as kernels take them: children, all parents in a row, and where those of each family start."""
+    children = np.array([child for child, _ in families], np.int64)
+    parents = np.array([p for _, own in families for p in own], np.int64)
+    return children, parents, np.cumsum([0, *(len(own) for _, own in families)], dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai.kinds.discrete.contingency import Array
+from brai.kernels.interface import Array
 from brai.runtime.jit import njit
 
 

@@ -5,10 +5,31 @@ Compiled, so that workers do not wait for Python.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from brai.kinds.discrete.contingency import Array
+from brai.kernels.interface import Array
 from brai.runtime.jit import njit
+
+
+class Piece(NamedTuple):
+    """A group's part of the graph, indexed 0..k-1."""
+
+    nodes: Array  # (k,) int64: the variables behind it
+    endo: Array  # (k,) uint8: 1 for the endogenous ones (X), 0 for X_ex
+    adj: Array  # (k, k) uint8, row to column
+    sep: Array  # (k, k) int32: where the separating set of a pair lies in the pool
+    pool: Array  # int32: separating sets, each its size, then its members
+
+
+class Known(NamedTuple):
+    """Background knowledge, by variable, row to column."""
+
+    bounds: Array  # (d, d) uint8: 0 for an edge that may not be, 1 for one that may, MUST for one that must
+    before: Array  # (d, d) uint8: whether one may be an ancestor of the other; MUST if it is one for certain
+    strict: bool  # whether anything is known
+
 
 NEARBY = 64  # rows of a graph whose columns are read together, or memory would be waited for
 

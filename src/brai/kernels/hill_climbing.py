@@ -16,9 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from brai.kinds.discrete.bit_tests import begin, turn
-from brai.kinds.discrete.contingency import MUST, Array, Cells, Sample, Work
-from brai.kinds.discrete.family_scores import family_value
+from brai.kernels.interface import MUST, Array, Evidence, begin, family_value, turn
 from brai.runtime.jit import lean, njit
 
 TIE = 1e-9
@@ -68,42 +66,54 @@ def recalled(memo: Memo, value: int) -> tuple[int, bool]:
     return slot, memo.hashes[slot] == value
 
 
+class Limits(NamedTuple):
+    """What a climb may do."""
+
+    allowed: Array  # (d, d) uint8, see above
+    max_parents: int
+    patience: int  # moves without a new best after which tabu search ends
+    max_moves: int
+
+
+class Climb(NamedTuple):
+    """A climb under way."""
+
+    adj: Array
+    best: Array  # the best DAG met
+    delta: Array
+    reach: Array  # see `reachable`
+    tabu: Array  # hashes of graphs, a ring; empty for plain hill climbing
+    here: Array  # (1,) uint64: hash of adj
+    counts: Array  # (4,) int64: moves made, families scored, moves since the last new best, graphs put into tabu
+    gains: Array  # (2,) float64: of adj, and of the best DAG, over the start
+
+
 @njit
-def toggle_column(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
-    adj: Array,
-    allowed: Array,
-    most: int,
-    j: int,
-    delta: Array,
-    memo: Memo,
-) -> int:
+def toggle_column(evidence: Evidence, adj: Array, limits: Limits, j: int, delta: Array, memo: Memo) -> int:
     """Fill delta[:, j]; returns the number of families scored."""
-    d, scored = len(adj), 0
+    d, scored, allowed = len(adj), 0, limits.allowed
     own, given = np.empty(d + 1, np.int64), np.empty(d + 1, np.int64)
     n = parents_of(adj, j, own)
     here = memo.keys[j, j]
     for k in range(n):
         here ^= memo.keys[own[k], j]
         given[k] = own[k]
-    begin(sample, work)
+    begin(evidence)
     slot, known = recalled(memo, here)
     if not known:
         memo.hashes[slot], scored = here, scored + 1
-        memo.scores[slot] = family_value(sample, cells, work, j, given, n)
+        memo.scores[slot] = family_value(evidence, j, given, n)
     now = memo.scores[slot]
     for i in range(d):
         delta[i, j] = -np.inf
-        if i == j or adj[i, j] or not allowed[i, j] or n >= most:
+        if i == j or adj[i, j] or not allowed[i, j] or n >= limits.max_parents:
             continue
         slot, known = recalled(memo, here ^ memo.keys[i, j])
         if not known:
             given[n] = i
-            turn(work, n)
+            turn(evidence, n)
             memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
-            memo.scores[slot] = family_value(sample, cells, work, j, given, n + 1)
+            memo.scores[slot] = family_value(evidence, j, given, n + 1)
         delta[i, j] = memo.scores[slot] - now
     for leaving in range(n):
         i = own[leaving]
@@ -115,9 +125,9 @@ def toggle_column(
                 given[k] = own[k]
             for k in range(leaving + 1, n):
                 given[k - 1] = own[k]
-            turn(work, 0)
+            turn(evidence, 0)
             memo.hashes[slot], scored = here ^ memo.keys[i, j], scored + 1
-            memo.scores[slot] = family_value(sample, cells, work, j, given, n - 1)
+            memo.scores[slot] = family_value(evidence, j, given, n - 1)
         delta[i, j] = memo.scores[slot] - now
     return scored
 
@@ -178,18 +188,9 @@ def is_listed(hashes: Array, n: int, value: int) -> bool:
 
 
 @njit
-def best_move(
-    adj: Array,
-    delta: Array,
-    reach: Array,
-    most: int,
-    order: Array,
-    keys: Array,
-    here: int,
-    tabu: Array,
-    n_tabu: int,
-) -> tuple[int, int, int, float]:
-    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``here`` is the graph's hash."""
+def best_move(now: Climb, most: int, order: Array, keys: Array) -> tuple[int, int, int, float]:
+    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list."""
+    adj, delta, reach, tabu, here, n_tabu = now.adj, now.delta, now.reach, now.tabu, now.here[0], now.counts[3]
     n_parents = np.zeros(len(adj), np.int64)
     for i in range(len(adj)):
         for j in range(len(adj)):
@@ -210,48 +211,21 @@ def best_move(
 
 
 @njit
-def toggles(
-    sample: Sample, cells: Cells, work: Work, adj: Array, allowed: Array, most: int, memo: Memo
-) -> tuple[Array, int]:
+def toggles(evidence: Evidence, adj: Array, limits: Limits, memo: Memo) -> tuple[Array, int]:
     """All of delta, and the number of families scored."""
     delta, scored = np.full(adj.shape, -np.inf), 0
     for j in range(len(adj)):
-        scored += toggle_column(sample, cells, work, adj, allowed, most, j, delta, memo)
+        scored += toggle_column(evidence, adj, limits, j, delta, memo)
     return delta, scored
 
 
-class Limits(NamedTuple):
-    """What a climb may do."""
-
-    allowed: Array  # (d, d) uint8, see above
-    max_parents: int
-    patience: int  # moves without a new best after which tabu search ends
-    max_moves: int
-
-
-class Climb(NamedTuple):
-    """A climb under way."""
-
-    adj: Array
-    best: Array  # the best DAG met
-    delta: Array
-    reach: Array  # see `reachable`
-    tabu: Array  # hashes of graphs, a ring; empty for plain hill climbing
-    here: Array  # (1,) uint64: hash of adj
-    counts: Array  # (4,) int64: moves made, families scored, moves since the last new best, graphs put into tabu
-    gains: Array  # (2,) float64: of adj, and of the best DAG, over the start
-
-
 @njit
-def climb(
-    sample: Sample, cells: Cells, work: Work, now: Climb, limits: Limits, order: Array, memo: Memo, some: int
-) -> bool:
+def climb(evidence: Evidence, now: Climb, limits: Limits, order: Array, memo: Memo, some: int) -> bool:
     """Go on with a climb for ``some`` moves at most; whether it has come to its end.
 
     With an empty tabu list it ends at the first local maximum; else the best move that leads to none of the last
     len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
     """
-    allowed, most = limits.allowed, limits.max_parents
     for _ in range(some):
         if now.counts[0] >= limits.max_moves:
             return True
@@ -259,18 +233,16 @@ def climb(
         if len(now.tabu) > 0:
             now.tabu[now.counts[3] % len(now.tabu)] = now.here[0]
             now.counts[3] += 1
-        kind, i, j, gain = best_move(
-            now.adj, now.delta, now.reach, most, order, memo.keys, now.here[0], now.tabu, now.counts[3]
-        )
+        kind, i, j, gain = best_move(now, limits.max_parents, order, memo.keys)
         if kind == NONE or (gain <= TIE and len(now.tabu) == 0):
             return True
         now.adj[i, j] ^= 1
         now.here[0] ^= memo.keys[i, j]
-        now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, j, now.delta, memo)
+        now.counts[1] += toggle_column(evidence, now.adj, limits, j, now.delta, memo)
         if kind == REVERSE:
             now.adj[j, i] = 1
             now.here[0] ^= memo.keys[j, i]
-            now.counts[1] += toggle_column(sample, cells, work, now.adj, allowed, most, i, now.delta, memo)
+            now.counts[1] += toggle_column(evidence, now.adj, limits, i, now.delta, memo)
         now.gains[0] += gain
         now.counts[0] += 1
         now.counts[2] += 1

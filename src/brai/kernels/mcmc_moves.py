@@ -18,9 +18,8 @@ import math
 from typing import NamedTuple
 
 from brai.kernels.hill_climbing import below
+from brai.kernels.interface import MUST, Array, Evidence, begin
 from brai.kernels.mcmc_space import OUTSIDE, Space, draw, gather, score_of, uniform
-from brai.kinds.discrete.bit_tests import begin
-from brai.kinds.discrete.contingency import MUST, Array, Cells, Sample, Work
 from brai.runtime.jit import lean, njit
 
 GIBBS, REVERSAL, TOGGLE, PAIR = 0, 1, 2, 3  # kinds of moves
@@ -117,16 +116,16 @@ def put(space: Space, graph: Graph, v: int, e: int) -> bool:
 
 
 @njit
-def settle(sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph) -> None:
+def settle(evidence: Evidence, space: Space, graph: Graph) -> None:
     """Keys, entries and scores of a graph whose edges are linked."""
-    begin(sample, work)
+    begin(evidence)
     for v in range(len(graph.key)):
         graph.key[v] = space.memo.keys[v, v]
         for k in range(graph.n_parents[v]):
             graph.key[v] ^= space.memo.keys[graph.parents[v, k], v]
             graph.room[k] = graph.parents[v, k]
         n, key = graph.n_parents[v], graph.key[v]
-        graph.entry[v], graph.score[v] = score_of(sample, cells, work, space, v, graph.room, n, key)
+        graph.entry[v], graph.score[v] = score_of(evidence, space, v, graph.room, n, key)
 
 
 # --- moves: each returns whether the graph changed -------------------------------------------------------
@@ -214,9 +213,7 @@ def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> boo
 
 
 @lean
-def toggle(
-    sample: Sample, cells: Cells, work: Work, space: Space, graph: Graph, i: int, j: int, state: Array
-) -> bool:
+def toggle(evidence: Evidence, space: Space, graph: Graph, i: int, j: int, state: Array) -> bool:
     """TOGGLE: delete i → j if it is there, turn j → i round, else add i → j: each as likely as its opposite."""
     keys, most = space.memo.keys, graph.parents.shape[1]
     delete, reverse = has_parent(graph, j, i), has_parent(graph, i, j)
@@ -233,7 +230,7 @@ def toggle(
         own[n] = i
         n += 1
     key_j, key_i = graph.key[j] ^ keys[i, j], graph.key[i] ^ keys[j, i]
-    e_j, score_j = score_of(sample, cells, work, space, j, own, n, key_j)
+    e_j, score_j = score_of(evidence, space, j, own, n, key_j)
     gain, e_i, score_i = score_j - graph.score[j], OUTSIDE, 0.0
     if reverse:
         n = 0
@@ -241,7 +238,7 @@ def toggle(
             if graph.parents[i, k] != j:
                 own[n] = graph.parents[i, k]
                 n += 1
-        e_i, score_i = score_of(sample, cells, work, space, i, own, n, key_i)
+        e_i, score_i = score_of(evidence, space, i, own, n, key_i)
         gain += score_i - graph.score[i]
     if gain < 0 and uniform(state) >= math.exp(gain):
         return False
@@ -263,27 +260,31 @@ def toggle(
     return True
 
 
+class Noted(NamedTuple):
+    """DAGs that a chain went through, and their log scores."""
+
+    parents: Array  # (n, d, most) int16, -1 for none; (n, 0, 0) if they are not wanted
+    scores: Array  # (n,) float64
+
+
 @njit
 def run(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
+    evidence: Evidence,
     space: Space,
     graph: Graph,
     shares: Array,
     steps: int,
-    parents: Array,
-    scores: Array,
+    noted: Noted,
     tally: Array,
     state: Array,
 ) -> None:
-    """``steps`` moves for each row of ``parents``, which the graph then goes to, with its log score.
+    """``steps`` moves for each row of ``noted``, which the graph then goes to, with its log score.
 
     ``shares`` are the chances of the kinds, added up. ``tally`` counts, by kind, moves and those that changed the
     graph.
     """
-    begin(sample, work)
-    d = len(graph.key)
+    begin(evidence)
+    d, parents, scores = len(graph.key), noted.parents, noted.scores
     for t in range(len(scores)):
         for _ in range(steps):
             kind, chance = 0, uniform(state)
@@ -298,7 +299,7 @@ def run(
                 u = below(state, d)
                 if kind == TOGGLE:
                     v = below(state, d - 1)
-                    changed = toggle(sample, cells, work, space, graph, u, v + 1 if v >= u else v, state)
+                    changed = toggle(evidence, space, graph, u, v + 1 if v >= u else v, state)
                 else:
                     v = space.partners[u, below(state, space.partners.shape[1])]
                     changed = v >= 0 and redraw_pair(space, graph, u, v, state)

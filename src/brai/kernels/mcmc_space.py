@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from brai.kernels.hill_climbing import Memo, next_random, recalled
+from brai.kernels.interface import Array, Evidence, family_value, turn
 from brai.kernels.orders import Sets
-from brai.kinds.discrete.bit_tests import turn
-from brai.kinds.discrete.contingency import Array, Cells, Sample, Work
-from brai.kinds.discrete.family_scores import family_value
 from brai.runtime.jit import lean, njit
 
 DEPTH = 35.0  # nats below the best set that fits where a scan ends: exp(-35) is below the rounding of sums
@@ -79,18 +77,16 @@ def entry_of(space: Space, value: int) -> int:
 
 
 @lean
-def score_of(
-    sample: Sample, cells: Cells, work: Work, space: Space, v: int, parents: Array, n: int, value: int
-) -> tuple[int, float]:
+def score_of(evidence: Evidence, space: Space, v: int, parents: Array, n: int, value: int) -> tuple[int, float]:
     """Entry and score of a family, from the table, from memory or counted."""
     e = entry_of(space, value)
     if e != OUTSIDE:
         return e, space.sets.scores[e]
     slot, known = recalled(space.memo, value)
     if not known:
-        turn(work, 0)
+        turn(evidence, 0)
         space.memo.hashes[slot] = value
-        space.memo.scores[slot] = family_value(sample, cells, work, v, parents, n)
+        space.memo.scores[slot] = family_value(evidence, v, parents, n)
     return OUTSIDE, space.memo.scores[slot]
 
 

@@ -1,4 +1,4 @@
-"""MMPC with its G² tests: parents and children by the max-min heuristic (Tsamardinos, Brown & Aliferis 2006).
+"""MMPC with G² tests: parents and children by the max-min heuristic (Tsamardinos, Brown & Aliferis 2006).
 
 Associations are compared by the logarithm of the p-value, which does not underflow; see `brai.search.mmpc`
 for the conventions. "Algorithm 1" is the paper's numbering.
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from brai.kernels.interface import Array, Evidence, begin, test, turn
 from brai.kernels.resolution import next_combination
-from brai.kinds.discrete.contingency import Array, Cells, Joint, Sample, Work, extend, grow, join, statistic
 from brai.runtime.jit import njit
 
 EPSILON = 2.0**-53
@@ -23,8 +23,17 @@ class Level(NamedTuple):
 
     log_alpha: float  # dependent if log p is below
     rows_per_cell: float  # a test needs as many rows for each cell of its table, on average
-    df: int  # how degrees of freedom are counted: STRATA, CELLS, FULL
+    n_rows: int
+    levels: Array  # (d,) int64: what a variable multiplies the number of cells by
     max_order: int  # of condition sets
+
+
+class Pool(NamedTuple):
+    """Variables that condition sets are made of."""
+
+    members: Array  # int64
+    m: int  # how many there are
+    n_new: int  # of these, how many are new: each set has one of them
 
 
 class Candidates(NamedTuple):
@@ -70,59 +79,40 @@ def log_chi2_sf(g2: float, df: int) -> float:
 
 @njit
 def weaken(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
-    level: Level,
-    target: int,
-    pool: Array,
-    m: int,
-    n_new: int,
-    order: int,
-    left: Candidates,
-    tally: Array,
+    evidence: Evidence, level: Level, target: int, pool: Pool, order: int, left: Candidates, tally: Array
 ) -> int:
-    """Test each open variable given every ``order``-subset of pool[:m] with a member in pool[:n_new].
+    """Test each open variable given every ``order``-subset of the pool with a new member.
 
     An independent variable is closed; of the others the minimum association is kept. A condition set without
     enough rows takes no part; without enough rows for the empty set there is no test at all, and independence
     is assumed. Returns how many tests were made.
     """
-    n_rows, arities, labels = sample.weights.sum(), sample.arities, work.labels
-    chosen, n_labels = np.arange(order + 1), np.ones(order + 1, np.int64)
-    z, base = labels[order], labels[order + 1]
-    joint = Joint(z, 0, 1.0, base, 0, False, np.int64(0), 0)
-    labels[0, : len(sample.weights)] = 0
-    tests, changed, labelled, n_open = 0, 0, 0, np.count_nonzero(left.open)
-    while n_open > 0 and changed >= 0 and (order == 0 or chosen[0] < n_new):
-        labelled = min(labelled, changed)
-        size, joined = 1.0, False
+    levels, scale = level.levels, evidence.terms.scale
+    chosen, given = np.arange(order + 1), np.empty(order + 1, np.int64)
+    tests, changed, n_open = 0, 0, np.count_nonzero(left.open)
+    while n_open > 0 and changed >= 0 and (order == 0 or chosen[0] < pool.n_new):
+        size = 1.0
         for j in range(order):
-            size = grow(size, arities[pool[chosen[j]]])
-        for x in range(len(arities)):
+            given[j] = pool.members[chosen[j]]
+            size = min(size * levels[given[j]], 1e280)
+        turn(evidence, changed)
+        for x in range(len(levels)):
             if not left.open[x]:
                 continue
-            if n_rows < level.rows_per_cell * size * arities[target] * arities[x]:
+            if level.n_rows < level.rows_per_cell * size * levels[target] * levels[x]:
                 if order == 0:
                     left.open[x] = 0
                     n_open -= 1
                 continue
-            if not joined:
-                for j in range(labelled, order):
-                    v = pool[chosen[j]]
-                    column, out = sample.codes[v], labels[j + 1]
-                    n_labels[j + 1] = extend(labels[j], n_labels[j], column, arities[v], out, work.scratch)
-                labelled, joined = order, True
-                joint = join(sample, cells, work, target, z, n_labels[order], size, base)
-            value, df = statistic(sample, cells, work, x, target, joint, level.df)
+            value, df, _ = test(evidence, x, target, given, order, -1)
             tests += 1
-            log_p = log_chi2_sf(2 * value / cells.scale, df)
+            log_p = log_chi2_sf(2 * value / scale, df)
             if log_p >= level.log_alpha:
                 left.open[x] = 0
                 n_open -= 1
             elif log_p > left.log_p[x] or (log_p == left.log_p[x] and value < left.statistic[x]):
                 left.log_p[x], left.statistic[x] = log_p, value
-        changed = next_combination(chosen, order, m)
+        changed = next_combination(chosen, order, pool.m)
     tally[order] += tests
     return tests
 
@@ -142,15 +132,13 @@ def max_min(left: Candidates) -> int:
 
 
 @njit
-def backward(
-    sample: Sample, cells: Cells, work: Work, level: Level, target: int, cpc: Array, m: int, tally: Array
-) -> int:
+def backward(evidence: Evidence, level: Level, target: int, cpc: Array, m: int, tally: Array) -> int:
     """Phase II (Algorithm 1, lines 9-13) in place; returns the number of members that stay.
 
     Members are looked at in the order in which they entered. What is older than a member was conditioned on
     before it entered, so only sets with a younger one are tested.
     """
-    d, i = len(sample.arities), 0
+    d, i = len(level.levels), 0
     pool = np.empty(m + 1, np.int64)
     left = Candidates(np.zeros(d, np.uint8), np.full(d, -np.inf), np.zeros(d, np.int64))
     while i < m:
@@ -161,7 +149,7 @@ def backward(
             pool[younger + j] = cpc[j]
         left.open[x] = 1
         while order <= min(m - 1, level.max_order) and left.open[x]:
-            if not weaken(sample, cells, work, level, target, pool, m - 1, younger, order, left, tally):
+            if not weaken(evidence, level, target, Pool(pool, m - 1, younger), order, left, tally):
                 break
             order += 1
         if left.open[x]:
@@ -174,17 +162,17 @@ def backward(
 
 
 @njit
-def mmpc_bar(sample: Sample, cells: Cells, work: Work, level: Level, target: int, cpc: Array, tally: Array) -> int:
+def mmpc_bar(evidence: Evidence, level: Level, target: int, cpc: Array, tally: Array) -> int:
     """Algorithm 1 for one target: its candidate parents and children into cpc; returns how many.
 
     Of the paper's optimisations (section 6) the two that can change nothing are in use: a variable of minimum
     association zero is not looked at again, and only condition sets with the newest member are tested.
     """
-    d, m = len(sample.arities), 0
+    d, m = len(level.levels), 0
     pool = np.empty(d, np.int64)
     left = Candidates(np.ones(d, np.uint8), np.full(d, -np.inf), np.zeros(d, np.int64))
     left.open[target] = 0
-    weaken(sample, cells, work, level, target, pool, 0, 0, 0, left, tally)
+    weaken(evidence, level, target, Pool(pool, 0, 0), 0, left, tally)
     newest = max_min(left)
     while newest >= 0:  # Phase I (lines 2-8)
         pool[1 : m + 1] = cpc[:m]
@@ -193,19 +181,20 @@ def mmpc_bar(sample: Sample, cells: Cells, work: Work, level: Level, target: int
         left.open[newest] = 0
         order = 1
         while order <= min(m, level.max_order):
-            if not weaken(sample, cells, work, level, target, pool, m, 1, order, left, tally):
+            if not weaken(evidence, level, target, Pool(pool, m, 1), order, left, tally):
                 break  # no larger set has enough rows, or no variable is open
             order += 1
         newest = max_min(left)
-    return backward(sample, cells, work, level, target, cpc, m, tally)
+    return backward(evidence, level, target, cpc, m, tally)
 
 
 @njit
-def parents_and_children(sample: Sample, cells: Cells, work: Work, level: Level, tally: Array) -> Array:
+def parents_and_children(evidence: Evidence, level: Level, tally: Array) -> Array:
     """Algorithm 2 for every target: x and y are neighbours if each is in the other's candidate set."""
-    d = len(sample.arities)
+    d = len(level.levels)
+    begin(evidence)
     found, cpc = np.zeros((d, d), np.uint8), np.empty(d, np.int64)
     for target in range(d):
-        for j in range(mmpc_bar(sample, cells, work, level, target, cpc, tally)):
+        for j in range(mmpc_bar(evidence, level, target, cpc, tally)):
             found[target, cpc[j]] = 1
     return found & found.T

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from brai.kernels.hill_climbing import TIE, below
-from brai.kinds.discrete.contingency import Array
+from brai.kernels.interface import Array
 from brai.runtime.jit import lean, njit
 
 ALL = 2**62  # variables of a queue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from brai.kernels.groups import joined, neighbours
+from brai.kernels.groups import Known, Piece, joined, neighbours
+from brai.kernels.interface import MUST, Array, Evidence, begin, d_separated, independent, test, turn
 from brai.kernels.simd import LANES, in_common
-from brai.kinds.discrete.bit_tests import begin, independent, test, turn
-from brai.kinds.discrete.contingency import MUST, Array, Cells, Rule, Sample, Work, d_separated
 from brai.runtime.jit import inner, lean, njit
 
 WHILE = 2_000_000  # pairs of neighbours looked at in one go
@@ -15,18 +16,11 @@ WHILE = 2_000_000  # pairs of neighbours looked at in one go
 
 @njit
 def colliders(
-    sample: Sample,
-    cells: Cells,
-    rule: Rule,
-    work: Work,
-    nodes: Array,
-    endo: Array,
-    adj: Array,
-    sep: Array,
-    pool: Array,
+    evidence: Evidence,
+    piece: Piece,
+    before: Array,
     verify: bool,
     tally: Array,
-    before: Array,
     first: int,
     last: int,
     head: Array,
@@ -41,11 +35,11 @@ def colliders(
     ``before[x, z]`` (d, d, by variable) says whether x may be an ancestor of z, for all that is known beforehand;
     no edge gets a head against that. One that must be (before is MUST) has its head from the beginning.
     """
-    k = len(nodes)
-    given = np.empty(len(work.labels), np.int64)
-    near = np.empty(k, np.int64)
-    oracle = len(rule.truth) > 0
-    begin(sample, work)
+    nodes, endo, adj, sep, pool = piece
+    truth, k = evidence.rule.truth, len(nodes)
+    given, near = np.empty(len(tally), np.int64), np.empty(k, np.int64)
+    oracle = len(truth) > 0
+    begin(evidence)
     for x in range(k):
         if not endo[x]:
             for z in range(first, last):
@@ -79,16 +73,14 @@ def colliders(
                 if verify:
                     tally[size + 1] += 1
                     if size > 0 or not alone:  # most have S = {}: they share z, and x
-                        turn(work, 0)
+                        turn(evidence, 0)
                         alone = size == 0
                     given[size] = nodes[z]
                     if oracle:
-                        apart = d_separated(rule.truth, nodes[x], nodes[y], given, size + 1)
+                        apart = d_separated(truth, nodes[x], nodes[y], given, size + 1)
                     else:
-                        value, df, decision = test(
-                            sample, cells, rule, work, nodes[y], nodes[x], given, size + 1, 1
-                        )
-                        apart = independent(value, df, decision, cells, rule, 1)
+                        value, df, decision = test(evidence, nodes[y], nodes[x], given, size + 1, 1)
+                        apart = independent(evidence, value, df, decision, 1)
                     if apart:
                         continue
                 head[x, z] = head[y, z] = 1
@@ -106,15 +98,14 @@ def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
 
 
 @njit
-def meek_fires(
-    adj: Array, near: Array, head: Array, sep: Array, pool: Array, nodes: Array, strict: bool, b: int, c: int
-) -> bool:
+def meek_fires(piece: Piece, strict: bool, near: Array, head: Array, b: int, c: int) -> bool:
     """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c; ``near`` are those next to b.
 
     R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
     be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
     was tested.
     """
+    nodes, _, adj, sep, pool = piece
     for a in near:
         if a == c:
             continue
@@ -140,32 +131,22 @@ def meek_fires(
 
 
 @njit
-def meek(
-    endo: Array,
-    adj: Array,
-    first: Array,
-    near: Array,
-    head: Array,
-    sep: Array,
-    pool: Array,
-    nodes: Array,
-    before: Array,
-    strict: bool,
-) -> None:
+def meek(piece: Piece, known: Known, first: Array, near: Array, head: Array) -> None:
     """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
 
     An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures. None is
     directed from b to c if b may be no ancestor of c (``before``, see `colliders`).
     """
+    nodes, endo, before = piece.nodes, piece.endo, known.before
     n, new = 1, np.empty((len(near), 2), np.int64)
     while n > 0:
         n = 0
-        for b in range(len(adj)):
+        for b in range(len(endo)):
             own = near[first[b] : first[b + 1]]
             for c in own:
                 if not (endo[b] and endo[c] and before[nodes[b], nodes[c]]) or head[b, c] or head[c, b]:
                     continue
-                if meek_fires(adj, own, head, sep, pool, nodes, strict, b, c):
+                if meek_fires(piece, known.strict, own, head, b, c):
                     new[n, 0], new[n, 1] = b, c
                     n += 1
         for i in range(n):
@@ -173,17 +154,16 @@ def meek(
 
 
 @njit
-def direct(
-    nodes: Array, endo: Array, adj: Array, head: Array, sep: Array, pool: Array, before: Array, strict: bool
-) -> None:
+def direct(piece: Piece, known: Known, head: Array) -> None:
     """Direct the edges that end in X, in place, by the heads of v-structures and Meek's rules.
 
     Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
     order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
     directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
     """
+    nodes, endo, adj, before = piece.nodes, piece.endo, piece.adj, known.before
     first, near = neighbours(adj)
-    meek(endo, adj, first, near, head, sep, pool, nodes, before, strict)
+    meek(piece, known, first, near, head)
     for a in range(len(adj)):
         for b in near[first[a] : first[a + 1]]:
             if endo[a] and endo[b] and not before[nodes[b], nodes[a]]:
@@ -195,28 +175,13 @@ def direct(
                 adj[b, a] = not (head[a, b] and not head[b, a])
 
 
-def orient(
-    sample: Sample,
-    cells: Cells,
-    rule: Rule,
-    work: Work,
-    nodes: Array,
-    endo: Array,
-    adj: Array,
-    sep: Array,
-    pool: Array,
-    verify: bool,
-    tally: Array,
-    before: Array,
-    strict: bool,
-) -> None:
+def orient(evidence: Evidence, piece: Piece, known: Known, verify: bool, tally: Array) -> None:
     """Direct the edges that end in X, in place; tests are added to ``tally`` by their order."""
-    k = len(nodes)
+    k = len(piece.nodes)
     head, some = np.zeros((k, k), np.uint8), 1 + WHILE // (k * k + 1)
     for first in range(0, k, some):  # compiled code takes no signals, so it is called for short whiles
-        last = min(k, first + some)
-        colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, verify, tally, before, first, last, head)
-    direct(nodes, endo, adj, head, sep, pool, before, strict)
+        colliders(evidence, piece, known.before, verify, tally, first, min(k, first + some), head)
+    direct(piece, known, head)
 
 
 @njit
@@ -302,6 +267,19 @@ def split(endo: Array, adj: Array) -> tuple[Array, int]:
     return group, n
 
 
+class Sinks(NamedTuple):
+    """For each node what it would cost to make it a sink; sets of nodes are strings of bits.
+
+    To make v a sink adds a v-structure for each u of its open ends and each w that is joined with v and apart
+    from u.
+    """
+
+    joint: Array  # (k, words) uint64: those joined with it
+    open_ends: Array  # those whose edge is undirected, and may end in it
+    apart: Array  # all others that are still there
+    costs: Array  # (k, 3) int64: edges dropped, edges turned, new v-structures
+
+
 @njit
 def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Array, bool]:
     """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
@@ -327,12 +305,12 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
                     adj[v, u] = endo[u] and endo[v]
     first, near = neighbours(adj)
     here, dag = np.ones(k, np.uint8), np.zeros((k, k), np.uint8)
-    n_words = words(k)
+    n_words, left = words(k), 0
     joint, open_ends = np.zeros((k, n_words), np.uint64), np.zeros((k, n_words), np.uint64)
-    apart = np.zeros((k, n_words), np.uint64)
-    costs, left = np.zeros((k, 3), np.int64), 0
+    apart, costs = np.zeros((k, n_words), np.uint64), np.zeros((k, 3), np.int64)
+    sinks = Sinks(joint, open_ends, apart, costs)
     for v in range(k):
-        note_edges(adj, nodes, bounds, first, near, v, joint[v], open_ends[v], apart[v], costs[v])
+        note_edges(adj, nodes, bounds, near[first[v] : first[v + 1]], v, sinks)
         left += endo[v]
     for v in range(k):
         for e in range(first[v], first[v + 1]):
@@ -413,28 +391,14 @@ def edge_cost(adj: Array, nodes: Array, bounds: Array, v: int, u: int, sign: int
 
 
 @lean
-def note_edges(
-    adj: Array,
-    nodes: Array,
-    bounds: Array,
-    first: Array,
-    near: Array,
-    v: int,
-    joint: Array,
-    open_ends: Array,
-    apart: Array,
-    cost: Array,
-) -> None:
-    """Sets of v: those joined with it, those whose edge would be undirected and end in it, all others; and costs.
-
-    To make v a sink adds a v-structure for each u of the second set and each w of the first that is apart from u.
-    """
+def note_edges(adj: Array, nodes: Array, bounds: Array, near: Array, v: int, sinks: Sinks) -> None:
+    """Fill in the sets of v, and what dropped and turned edges cost."""
+    joint, open_ends, apart = sinks.joint[v], sinks.open_ends[v], sinks.apart[v]
     for u in range(len(adj)):
         set_bit(apart, u)
     clear_bit(apart, v)
-    for e in range(first[v], first[v + 1]):
-        u = near[e]
+    for u in near:
         set_bit(joint, u)
         clear_bit(apart, u)
-        if edge_cost(adj, nodes, bounds, v, u, 1, cost):
+        if edge_cost(adj, nodes, bounds, v, u, 1, sinks.costs[v]):
             set_bit(open_ends, u)

@@ -9,46 +9,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai.kinds.discrete.bit_tests import begin, turn
-from brai.kinds.discrete.contingency import Array, Cells, Sample, Work
-from brai.kinds.discrete.family_scores import family_value
+from brai.kernels.interface import Array, Evidence, begin, family_value, turn
 from brai.runtime.jit import njit
 
 
 @njit
-def single_gains(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> tuple[float, Array]:
+def single_gains(evidence: Evidence, x: int, candidates: Array) -> tuple[float, Array]:
     """Score of x without parents, and what each candidate alone gains on it."""
-    begin(sample, work)
+    begin(evidence)
     given, gains = np.zeros(1, np.int64), np.empty(len(candidates))
-    alone = family_value(sample, cells, work, x, given, 0)
+    alone = family_value(evidence, x, given, 0)
     for a in range(len(candidates)):
         given[0] = candidates[a]
-        turn(work, 0)
-        gains[a] = family_value(sample, cells, work, x, given, 1) - alone
+        turn(evidence, 0)
+        gains[a] = family_value(evidence, x, given, 1) - alone
     return alone, gains
 
 
 @njit
-def pair_scores(sample: Sample, cells: Cells, work: Work, x: int, candidates: Array) -> Array:
+def pair_scores(evidence: Evidence, x: int, candidates: Array) -> Array:
     """Score of x with each pair of candidates (upper triangle)."""
     m, given = len(candidates), np.zeros(2, np.int64)
     out = np.full((m, m), -np.inf)
-    begin(sample, work)
+    begin(evidence)
     for a in range(m):
         given[0] = candidates[a]
-        turn(work, 0)
+        turn(evidence, 0)
         for b in range(a + 1, m):
             given[1] = candidates[b]
-            turn(work, 1)
-            out[a, b] = family_value(sample, cells, work, x, given, 2)
+            turn(evidence, 1)
+            out[a, b] = family_value(evidence, x, given, 2)
     return out
 
 
 @njit
 def larger_sets(
-    sample: Sample,
-    cells: Cells,
-    work: Work,
+    evidence: Evidence,
     x: int,
     candidates: Array,
     best: Array,
@@ -67,7 +63,7 @@ def larger_sets(
     """
     m, found = len(candidates), 0
     chosen, given = np.empty(most, np.int64), np.empty(most, np.int64)
-    begin(sample, work)
+    begin(evidence)
     for size in range(3, most + 1):  # by size, so that all subsets are known
         depth = 0
         chosen[0] = -1
@@ -77,7 +73,7 @@ def larger_sets(
                 depth -= 1
                 continue
             given[depth] = candidates[chosen[depth]]
-            turn(work, depth)
+            turn(evidence, depth)
             if depth < size - 1:
                 depth += 1
                 chosen[depth] = chosen[depth - 1]
@@ -88,7 +84,7 @@ def larger_sets(
             top = -np.inf
             for k in range(size):
                 top = max(top, best[mask & ~(1 << chosen[k])])
-            score = family_value(sample, cells, work, x, given, size)
+            score = family_value(evidence, x, given, size)
             best[mask] = max(top, score)
             if score > top + margin:
                 if found < len(scores):

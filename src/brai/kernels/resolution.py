@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import math
 import time
+from typing import NamedTuple
 
 import numpy as np
 
-from brai.kinds.discrete.bit_tests import begin, independent, test, turn
-from brai.kinds.discrete.contingency import CELLS, MUST, Array, Cells, Rule, Sample, Work, d_separated
+from brai.kernels.groups import Piece
+from brai.kernels.interface import CELLS, MUST, Array, Evidence, begin, d_separated, independent, test, turn
 from brai.runtime.jit import njit
 
 OUTER, BOTH, LATER, EARLIER = 0, 1, 2, 3  # parts of the tests, see `refine_part`
-ALL = 2**31  # nodes
+
+
+class Limits(NamedTuple):
+    """What ends the tests of a node."""
+
+    budget: int = 2**62  # tests
+    deadline: float = math.inf  # of time.monotonic
+    some: int = 2**31  # nodes done in one go: compiled code takes no signals and knows no time
+
+
+UNLIMITED = Limits()
 UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
 
 
@@ -70,26 +81,25 @@ def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n
     return not known
 
 
+class Part(NamedTuple):
+    """Part of the tests of a node."""
+
+    n: int  # their order
+    which: int  # OUTER, BOTH, LATER, EARLIER
+    first: int  # of the nodes that edges end in
+    last: int  # the one after the last
+    budget: int  # tests at most
+
+
 @njit
 def refine_part(
-    sample: Sample,
-    cells: Cells,
-    rule: Rule,
-    work: Work,
-    nodes: Array,
-    endo: Array,
+    evidence: Evidence,
+    piece: Piece,
     start: Array,
-    adj: Array,
-    sep: Array,
-    pool: Array,
     pool_end: int,
-    n: int,
+    part: Part,
     association: Array,
-    budget: int,
     bounds: Array,
-    which: int,
-    first: int,
-    last: int,
     removed: Array,
 ) -> tuple[int, int, int, bool]:
     """Test edges into the nodes first..last-1 at order n, see `refine`: those from X_ex (OUTER), or inside X.
@@ -99,13 +109,14 @@ def refine_part(
     counting; but of the parts of LATER, then those of EARLIER, each can be done by itself. Edges that go are noted
     in ``removed`` (x, y, place in the pool), as far as there is room.
     """
-    n_removed = 0
+    rule, n, which, n_removed = evidence.rule, part.n, part.which, 0
+    nodes, endo, adj, sep, pool = piece
     k, tests, oracle = len(nodes), 0, len(rule.truth) > 0
     candidates, targets = np.empty(k, np.int64), np.empty(k, np.int64)
     chosen, given = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     inside, empty = which != OUTER, -1
-    begin(sample, work)
-    for y in range(first, last):
+    begin(evidence)
+    for y in range(part.first, part.last):
         if not endo[y]:
             continue
         n_targets = 0
@@ -126,7 +137,7 @@ def refine_part(
         while changed >= 0 and n_targets > 0:
             for j in range(changed, n):
                 given[j] = nodes[candidates[chosen[j]]]
-            turn(work, changed)
+            turn(evidence, changed)
             left = 0  # of the targets
             for i in range(n_targets):
                 x = targets[i]
@@ -134,15 +145,15 @@ def refine_part(
                 left += 1
                 if not to_be_tested(start, x, y, inside, chosen, n, candidates):
                     continue
-                if tests == budget:
+                if tests == part.budget:
                     return tests, pool_end, n_removed, True
                 tests += 1
                 if oracle:
                     apart = d_separated(rule.truth, nodes[x], nodes[y], given, n)
                 else:
-                    value, df, decision = test(sample, cells, rule, work, nodes[x], nodes[y], given, n, 0)
+                    value, df, decision = test(evidence, nodes[x], nodes[y], given, n, 0)
                     constant = n == 0 and df == 0 and rule.df != CELLS
-                    apart = constant or independent(value, df, decision, cells, rule, 0)
+                    apart = constant or independent(evidence, value, df, decision, 0)
                 if apart:
                     adj[x, y] = adj[y, x] = 0
                     left -= 1
@@ -162,22 +173,13 @@ def refine_part(
 
 
 def refine(
-    sample: Sample,
-    cells: Cells,
-    rule: Rule,
-    work: Work,
-    nodes: Array,
-    endo: Array,
-    adj: Array,
-    sep: Array,
-    pool: Array,
+    evidence: Evidence,
+    piece: Piece,
     pool_end: int,
     n: int,
     association: Array,
-    budget: int,
     bounds: Array,
-    some: int = ALL,
-    deadline: float = math.inf,
+    limits: Limits = UNLIMITED,
 ) -> tuple[int, int, bool]:
     """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
 
@@ -185,22 +187,22 @@ def refine(
     each set once; potential parents are those at the start of the phase, so the order of tests does not
     matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
     ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
-    whether tests were left out because there were ``budget`` already, or at ``deadline`` (of `time.monotonic`).
-
-    ``some`` nodes are done in one go: compiled code takes no signals and knows no time.
+    whether a limit left out tests.
 
     ``bounds`` (d, d) is what is known beforehand: an edge that must be (MUST) is not tested. A pair that may not
     be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
     for v-structures to be read off, but neither end is in a condition set for the other's sake.
     """
+    nodes, endo, adj = piece.nodes, piece.endo, piece.adj
     tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
     for which in (BOTH,) if endo.all() else (OUTER, BOTH):
         start = adj.copy()
-        for first in range(0, len(nodes), some):
-            cut = cut or (first > 0 and time.monotonic() > deadline)
+        for first in range(0, len(nodes), limits.some):
+            cut = cut or (first > 0 and time.monotonic() > limits.deadline)
             if not cut:
-                common = (sample, cells, rule, work, nodes, endo, start, adj, sep, pool, pool_end, n, association)
-                part = (bounds, which, first, min(len(nodes), first + some), nothing)
-                made, pool_end, _, cut = refine_part(*common, budget - tests, *part)
+                part = Part(n, which, first, min(len(nodes), first + limits.some), limits.budget - tests)
+                made, pool_end, _, cut = refine_part(
+                    evidence, piece, start, pool_end, part, association, bounds, nothing
+                )
                 tests += made
     return tests, pool_end, cut

@@ -25,23 +25,22 @@ intervention effects from observational data", Annals of Statistics 37. Pensar, 
 from __future__ import annotations
 
 import math
-import reprlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from brai.data.dataset import DataError, Dataset
-from brai.data.states import as_label
+from brai.data.dataset import Dataset
+from brai.data.states import place_of
 from brai.graphs.adjacency import bits
-from brai.kinds.discrete.adjustment import Floats, adjusted, unchanged
+from brai.kinds import kind_of
 from brai.posterior.weighted import Posterior, Share, frequency_variance
-from brai.runtime.checks import near
 from brai.runtime.seeds import RandomState, generator
 
+Floats: TypeAlias = NDArray[np.float64]
 Adjustment: TypeAlias = Literal["parents", "optimal"]
 
 
@@ -159,17 +158,16 @@ def causal_effect(
     """
     names = tuple(sorted(posterior.names))
     data = Dataset.of(data).select(names)
-    x, y = (_place(names, name) for name in (cause, outcome))
+    x, y = (place_of(names, name) for name in (cause, outcome))
     if x == y:
         raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
     if adjustment not in ("optimal", "parents"):
         raise ValueError(f"adjustment is {adjustment!r}: choose 'optimal' or 'parents'")
-    change, values = _change(data, x, change), _values(data, y, values)
-    weights = _weights(data, x, y, change, values)
+    kind = kind_of(data)
+    question = kind.question(data, x, y, change, values)
     average, kinds = _kinds(posterior.shares(n_dags), x, y, adjustment == "optimal", generator(random_state))
     answers = [
-        adjusted(data, x, y, tuple(bits(given)), weights, ess) if causes else unchanged(data, x, y, ess)
-        for given, causes in kinds
+        kind.adjusted(data, question, tuple(bits(given)) if causes else None, ess) for given, causes in kinds
     ]
     tables, effects = [one.mean for one in answers], [one.effect for one in answers]
     effect = float(average.mean(effects))
@@ -188,8 +186,8 @@ def causal_effect(
         spread=average.spread(tables),
         parameter_sd=np.sqrt(average.mean([one.variance for one in answers])),
         standard_error=average.standard_error(tables),
-        change=change,
-        values=values,
+        change=question.change,
+        values=question.values,
         effect=effect,
         effect_spread=float(average.spread(effects)),
         effect_parameter_sd=math.sqrt(average.mean([one.effect_variance for one in answers])),
@@ -232,38 +230,6 @@ class _Average:
         return math.sqrt(sum(share.weight**2 * frequency_variance(own, share.n) for share, own in drawn))
 
 
-def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any, Any]:
-    states = data.states[x]
-    if change is None:
-        return states[0], states[-1]
-    if not (isinstance(change, tuple | list) and len(change) == 2):
-        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
-    one, other = (states[_place(states, state, f"{data.names[x]!r} has no state")] for state in change)
-    return one, other
-
-
-def _values(data: Dataset, y: int, values: Mapping[Any, float] | None) -> dict[Any, float]:
-    known, name = data.states[y], data.names[y]
-    if values is None:
-        numbers = all(isinstance(label, int | float) for label in known)
-        return {label: float(label) for label in known} if numbers else {known[-1]: 1.0}
-    if not isinstance(values, Mapping):
-        raise ValueError(f"values is {values!r}: give a dict of state of {name!r} → number")
-    if wrong := [value for value in values.values() if not (isinstance(value, Real) and math.isfinite(value))]:
-        raise ValueError(f"values holds {wrong[0]!r}: give finite numbers")
-    return {known[_place(known, label, f"{name!r} has no state")]: float(own) for label, own in values.items()}
-
-
-def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float]) -> Floats:
-    """Coefficients of the effect in P(y | do(x))."""
-    outcome = np.array([values.get(label, 0.0) for label in data.states[y]])
-    outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
-    weights = np.zeros((len(data.states[x]), len(outcome)))
-    weights[data.states[x].index(change[0])] -= outcome
-    weights[data.states[x].index(change[1])] += outcome
-    return weights
-
-
 _Kind: TypeAlias = tuple[int, bool]  # what is adjusted for, and whether a directed path leads from x to y
 
 
@@ -293,10 +259,3 @@ def _optimal(parents: Sequence[int], ancestors: Sequence[int], x: int, y: int) -
     for node in bits(between):
         around |= parents[node]
     return around & ~between & ~(1 << x)
-
-
-def _place(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
-    if (label := as_label(wanted, known)) not in known:
-        hint = near(str(wanted), [str(one) for one in known])
-        raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")
-    return known.index(label)

@@ -142,7 +142,7 @@ class FamilyScoreTable:
         d = data.n_variables
         cost = estimate(d, what, n_rows=data.n_rows, max_parents=max_parents, k=k)
         _refuse(d, what, cost, max_gb, max_minutes)
-        order = tuple(data.names[i] for i in data.canonical_order())
+        order = tuple(sorted(data.names))
         scores = FamilyScores(data.select(order), score, ess, capacity=0)
         return cls(data.names, order, _all_scores(scores, d, d - 1 if max_parents is None else max_parents))
 

@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from brai.graphs.pdag import PDAG, Family
 from brai.kernels import mcmc_moves, mcmc_space
 from brai.kernels.hill_climbing import Memo
-from brai.kinds.discrete.contingency import MUST
+from brai.kernels.interface import MUST, Evidence
 from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, seed_sequence
@@ -154,7 +154,7 @@ class Space:
     def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
         self.names, self.d = table.scores.data.names, table.scores.data.n_variables
         self.scores, self.key = table.scores.twin(), secrets.token_hex(8)
-        announce(mcmc_moves.run, table.scores.data.codes.dtype)
+        announce(mcmc_moves.run, table.scores.kind.compiled_for(table.scores.data))
         sets = table.arrays()
         largest = int(np.diff(sets.begin).max())
         self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
@@ -185,7 +185,7 @@ class Space:
         room, arrays = (4, int(np.diff(self.arrays.sets.first).max())), self.arrays
         memo = Memo(arrays.memo.keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
         arrays = arrays._replace(memo=memo, found=np.zeros(room, np.int64), weights=np.zeros(room))
-        return Bench(self.scores.twin().arrays(self.most + 2), arrays)
+        return Bench(self.scores.twin().evidence(self.most + 2), arrays)
 
     def checked(self, start: Sequence[Family]) -> Sequence[Family]:
         """A graph to start from, if it is a DAG that obeys the table."""
@@ -210,9 +210,9 @@ class Space:
 
 
 class Bench(NamedTuple):
-    """What kernels take: sample, cell values and scratch memory; the space with scratch memory."""
+    """What kernels take: evidence, and the space with scratch memory."""
 
-    kernel: tuple[Any, ...]
+    evidence: Evidence
     arrays: mcmc_space.Space
 
 
@@ -285,10 +285,10 @@ def walk(
     with _benches.one(space.key, space.bench) as bench:
 
         def run(steps: int, parents: NDArray[np.int16], scores: NDArray[np.float64]) -> None:
-            given = (*bench.kernel, bench.arrays, graph, shares)
-            mcmc_moves.run(*given, steps, parents, scores, state.tally, state.random)
+            noted = mcmc_moves.Noted(parents, scores)
+            mcmc_moves.run(bench.evidence, bench.arrays, graph, shares, steps, noted, state.tally, state.random)
 
-        mcmc_moves.settle(*bench.kernel, bench.arrays, graph)
+        mcmc_moves.settle(bench.evidence, bench.arrays, graph)
         at_once = max(1, some // max(1, steps))
         for t in range(0, n, at_once):  # compiled code takes no signals, so it is called for short whiles
             left = steps

@@ -19,14 +19,8 @@ from scipy.special import logsumexp
 
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import Family
-from brai.kinds.discrete.predictions import family_predictions
-from brai.kinds.discrete.samples import workspace
+from brai.kinds import kind_of
 from brai.posterior.weighted import Posterior
-from brai.runtime.checks import check_positive
-from brai.runtime.jit import announce
-from brai.search.scores import family_arrays
-
-_MOST_CELLS = 20_000_000  # of families × rows at a time, and of rows × states in scratch tables
 
 
 def log_predictive(
@@ -67,18 +61,9 @@ def _by_graph(
     graphs: Sequence[Sequence[Family]], train: Dataset, test: Dataset, ess: float
 ) -> Iterator[NDArray[np.float64]]:
     """Log probabilities (graphs, rows), a block of rows of ``test`` at a time."""
-    if train.names != test.names or train.states != test.states:
-        raise ValueError("train and test differ in variables or states: build both with the same states=")
-    ess = check_positive("ess", ess)
     place = {family: i for i, family in enumerate(dict.fromkeys(f for graph in graphs for f in graph))}
     columns = [place[family] for graph in graphs for family in graph]
     ends = np.cumsum([0, *map(len, graphs)])
     holds = csr_array((np.ones(len(columns)), columns, ends), shape=(len(graphs), len(place)))
-    children, parents, starts = family_arrays(list(place))
-    scratch = _MOST_CELLS // int(train.arities.max()) - train.n_rows
-    block = max(256, min(_MOST_CELLS // max(len(place), 1), scratch))
-    announce(family_predictions, train.codes.dtype)
-    for start in range(0, test.n_rows, block):
-        codes = np.concatenate([train.codes, test.codes[:, start : start + block]], axis=1)
-        work = workspace(Dataset(codes, train.names, train.states), 2)
-        yield holds @ family_predictions(codes, train.n_rows, train.arities, work, children, parents, starts, ess)
+    for block in kind_of(train).predictions(list(place), train, test, ess):
+        yield holds @ block

@@ -65,12 +65,14 @@ class FamilyTable:
         d = scores.data.n_variables
         self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
         self.required = np.zeros((d, d), bool) if required is None else np.array(required, bool)
-        constant = scores.data.arities == 1  # data say nothing of their edges: they have none
+        if (able := scores.kind.allowed(scores.data)) is not None:
+            self.allowed &= able
+        constant = scores.kind.constant(scores.data)
         self.allowed[constant] = False
         self.allowed[:, constant] = False
         self.allowed |= self.required
         self._always = [tuple(np.flatnonzero(own).tolist()) for own in self.required.T]
-        announce(larger_sets, scores.data.codes.dtype)
+        announce(larger_sets, scores.kind.compiled_for(scores.data))
         self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
         self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
         self._looked: set[tuple[Family, float]] = set()  # families that `grow` has seen
@@ -93,9 +95,9 @@ class FamilyTable:
     def _listed(self, v: int) -> dict[tuple[int, ...], float]:
         if self._always[v]:
             return self._listed_with(v, self._always[v])
-        kernel = self.scores.arrays(max(4, self.max_parents + 2))
+        evidence = self.scores.evidence(max(4, self.max_parents + 2))
         candidates = np.flatnonzero(self.allowed[:, v])
-        alone, gains = single_gains(*kernel, v, candidates)
+        alone, gains = single_gains(evidence, v, candidates)
         found: dict[tuple[int, ...], float] = {(): float(alone)}
         rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
         self.near[v] = candidates[rank].tolist()
@@ -106,7 +108,7 @@ class FamilyTable:
         if self.max_parents == 1:
             return found
         near, own = candidates[rank], alone + gains[rank]
-        pairs = pair_scores(*kernel, v, near)
+        pairs = pair_scores(evidence, v, near)
         pairs = np.maximum(pairs, pairs.T)
         better = np.maximum(np.maximum(own[:, None], own), alone)
         for a, b in np.argwhere(np.triu(pairs > better + self._margin, 1)):
@@ -168,8 +170,8 @@ class FamilyTable:
         most, room = min(self.max_parents, m), 4096
         while True:
             sets, values = np.empty((room, most), np.int64), np.empty(room)
-            kernel = self.scores.arrays(max(4, self.max_parents + 2))
-            n = int(larger_sets(*kernel, v, candidates, best, most, self._margin, sets, values))
+            evidence = self.scores.evidence(max(4, self.max_parents + 2))
+            n = int(larger_sets(evidence, v, candidates, best, most, self._margin, sets, values))
             if n <= room:
                 break
             room = n

@@ -83,13 +83,13 @@ def hill_climb(
     keys = rng.integers(1, 2**64, (d, d), np.uint64)
     memo = Memo(keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
     state = rng.integers(1, 2**64, 1, np.uint64)
-    announce(climb, scores.data.codes.dtype)
+    announce(climb, scores.kind.compiled_for(scores.data))
     base = np.array(must if start is None else start, np.uint8)
     for i, j in np.argwhere(must & (base == 0)):
         names = scores.data.names
         raise ValueError(f"start lacks the required edge {names[i]!r} → {names[j]!r}: add it, or leave start out")
-    kernel = scores.arrays(3 + max(min(limits.max_parents, d - 1), int(base.sum(axis=0).max())))
-    delta, scored = toggles(*kernel, base, limits.allowed, limits.max_parents, memo)
+    evidence = scores.evidence(3 + max(min(limits.max_parents, d - 1), int(base.sum(axis=0).max())))
+    delta, scored = toggles(evidence, base, limits, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)
     best, best_score, moves = base, -np.inf, 0
@@ -97,11 +97,13 @@ def hill_climb(
         adj = base.copy() if attempt < len(orders) else best.copy()
         if attempt >= len(orders):
             perturb(adj, limits.allowed, limits.max_parents, perturbations, state)
-            delta, n = toggles(*kernel, adj, limits.allowed, limits.max_parents, memo)
+            delta, n = toggles(evidence, adj, limits, memo)
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
         now = _climb_at(adj, delta.copy(), tabu, memo)
-        while not climb(*kernel, now, limits, order, memo, 1 + 50 * MOVED // d**2) and time.monotonic() < deadline:
+        while (
+            not climb(evidence, now, limits, order, memo, 1 + 50 * MOVED // d**2) and time.monotonic() < deadline
+        ):
             pass  # compiled code takes no signals and knows no time, so it is called for short whiles
         score = scores.total(families_of(now.best))
         moves, scored = moves + int(now.counts[0]), scored + int(now.counts[1])
@@ -121,8 +123,8 @@ def _climb_at(adj: Adjacency, delta: NDArray[np.float64], tabu: int, memo: Memo)
 
 
 def _tie_orders(scores: FamilyScores, delta: NDArray[np.float64]) -> list[list[int]]:
-    """Variables by their number of states, and by what edges with others gain; equal ones as they come."""
-    arities = scores.data.arities
+    """Variables by their number of levels, and by what edges with others gain; equal ones as they come."""
+    levels = scores.kind.levels(scores.data)
     gain = np.round(np.where(np.isfinite(delta), np.maximum(delta, 0.0), 0.0).sum(axis=0), 6)
-    every = range(len(arities))
-    return [sorted(every, key=lambda i: arities[i]), sorted(every, key=lambda i: -gain[i])]
+    every = range(len(levels))
+    return [sorted(every, key=lambda i: levels[i]), sorted(every, key=lambda i: -gain[i])]

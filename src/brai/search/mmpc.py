@@ -34,19 +34,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.dataset import Dataset
+from brai.kernels.interface import NO_RULE, Evidence, Rule
 from brai.kernels.mmpc import Level, parents_and_children
-from brai.kinds.discrete.contingency import CELLS, FULL, STRATA
-from brai.kinds.discrete.samples import full_sample, log_cells, workspace
+from brai.kinds import kind_of
 from brai.runtime.checks import check_positive
 from brai.runtime.jit import announce
-
-_DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
+from brai.tree.independence import DF
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Skeleton:
 
 
 def neighbourhoods(
-    data: Dataset,
+    data: Any,
     *,
     alpha: float = 0.05,
     min_rows_per_cell: float | None = 5.0,
@@ -69,35 +67,37 @@ def neighbourhoods(
 
     Condition sets hold at most ``max_order`` variables; None sets no limit of its own.
     """
-    order = data.canonical_order()
-    sorted_data = data.select([data.names[i] for i in order])
-    level = _level(alpha, min_rows_per_cell, max_order, df, data.n_variables)
+    order = sorted(range(data.n_variables), key=data.names.__getitem__)
+    inside = data.select([data.names[i] for i in order])
+    kind, d = kind_of(inside), data.n_variables
+    rule, level = _rule(df), _level(alpha, min_rows_per_cell, max_order, inside)
     tally = np.zeros(level.max_order + 1, np.int64)
-    announce(parents_and_children, data.codes.dtype)
-    found = parents_and_children(
-        full_sample(sorted_data),
-        log_cells(data.n_rows),
-        workspace(sorted_data, level.max_order + 2),
-        level,
-        tally,
-    )
-    adjacency = np.zeros((data.n_variables, data.n_variables), np.bool_)
+    announce(parents_and_children, kind.compiled_for(data))
+    work = kind.workspace(inside, level.max_order + 2)
+    evidence = Evidence(kind.sample(inside), kind.test_terms(inside, "g2", 1.0), rule, work)
+    found = parents_and_children(evidence, level, tally)
+    adjacency = np.zeros((d, d), np.bool_)
     adjacency[np.ix_(order, order)] = found
     return Skeleton(adjacency, np.trim_zeros(tally, "b"))
 
 
-def _level(alpha: float, rows_per_cell: float | None, max_order: int | None, df: str, d: int) -> Level:
+def _rule(df: str) -> Rule:
+    if df not in DF:
+        raise ValueError(f"unknown df {df!r}: choose one of {', '.join(DF)}")
+    return NO_RULE._replace(df=DF[df])
+
+
+def _level(alpha: float, rows_per_cell: float | None, max_order: int | None, data: Any) -> Level:
     """The arguments as kernels take them; ValueError if one makes no sense."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha!r}: give a level between 0 and 1, such as 0.05")
     if max_order is not None and (not isinstance(max_order, int | np.integer) or max_order < 0):
         raise ValueError(f"max_order is {max_order!r}: give 0, 1, 2, … or None for no limit")
-    if df not in _DF:
-        raise ValueError(f"unknown df {df!r}: choose one of {', '.join(_DF)}")
-    most = max(d - 2, 0)
+    most = max(data.n_variables - 2, 0)
     return Level(
         math.log(alpha),
         0.0 if rows_per_cell is None else check_positive("min_rows_per_cell", rows_per_cell),
-        _DF[df],
+        data.n_rows,
+        kind_of(data).levels(data),
         most if max_order is None else min(int(max_order), most),
     )

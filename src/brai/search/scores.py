@@ -10,22 +10,16 @@ Scores are in nats and are always those of the full data, never of a bootstrap s
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from brai.data.dataset import Dataset
-from brai.graphs.pdag import Family
-from brai.kinds.discrete.contingency import Cells, Sample, Work
-from brai.kinds.discrete.family_scores import family_values
-from brai.kinds.discrete.samples import bdeu_cells, full_sample, log_cells, workspace
+from brai.graphs.pdag import Family, family_arrays
+from brai.kernels.interface import NO_RULE, Evidence, family_values
+from brai.kinds import kind_of
+from brai.kinds.base import Table
 from brai.runtime.checks import check_positive
 from brai.runtime.jit import announce
-
-NAMES = ("bdeu", "bic")
 
 
 class FamilyScores:
@@ -34,15 +28,14 @@ class FamilyScores:
     The cache holds at most ``capacity`` families; when it is full it is emptied, which changes no score.
     """
 
-    def __init__(self, data: Dataset, score: str = "bdeu", ess: float = 1.0, capacity: int = 1_000_000):
-        if score not in NAMES:
-            raise ValueError(f"unknown score {score!r}: choose one of {', '.join(NAMES)}")
+    def __init__(self, data: Table, score: str = "bdeu", ess: float = 1.0, capacity: int = 1_000_000):
+        self.kind = kind_of(data)
+        if score not in self.kind.scores:
+            raise ValueError(f"unknown score {score!r}: choose one of {', '.join(self.kind.scores)}")
         self.data, self.score, self.capacity = data, score, capacity
         self.ess = check_positive("ess", ess)
-        self._sample = full_sample(data)
-        penalty = math.log(data.n_rows) / 2
-        self._cells = bdeu_cells(data.n_rows, ess) if score == "bdeu" else log_cells(data.n_rows, penalty)
-        self._work = workspace(data, 2)
+        self._terms = self.kind.score_terms(data, score, ess)
+        self._work, self._depth = self.kind.workspace(data, 2), 2
         self._known: dict[Family, float] = {}
         self.n_computed = 0
 
@@ -58,13 +51,13 @@ class FamilyScores:
         self.__init__(**state)  # type: ignore[misc]
 
     def __sizeof__(self) -> int:
-        return int(self.data.codes.nbytes)
+        return sys.getsizeof(self.data)
 
-    def arrays(self, depth: int) -> tuple[Sample, Cells, Work]:
-        """What kernels score with: sample, cell values, and scratch memory with ``depth`` arrays of labels."""
-        if len(self._work.labels) < depth:
-            self._work = workspace(self.data, depth)
-        return self._sample, self._cells, self._work
+    def evidence(self, depth: int) -> Evidence:
+        """What kernels score with; scratch memory is for sets of up to ``depth`` - 2 parents."""
+        if self._depth < depth:
+            self._work, self._depth = self.kind.workspace(self.data, depth), depth
+        return Evidence(self.kind.sample(self.data), self._terms, NO_RULE, self._work)
 
     def families(self, families: Sequence[Family]) -> list[float]:
         """Score of each family."""
@@ -83,15 +76,8 @@ class FamilyScores:
         return float(sum(self.families(list(families))))
 
     def _compute(self, families: list[Family]) -> list[float]:
-        announce(family_values, self.data.codes.dtype)
+        announce(family_values, self.kind.compiled_for(self.data))
         self.n_computed += len(families)
-        kernel = self.arrays(2 + max(len(parents) for _, parents in families))
-        values: list[float] = family_values(*kernel, *family_arrays(families)).tolist()
+        evidence = self.evidence(2 + max(len(parents) for _, parents in families))
+        values: list[float] = family_values(evidence, *family_arrays(families)).tolist()
         return values
-
-
-def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Families as kernels take them: children, all parents in a row, and where those of each family start."""
-    children = np.array([child for child, _ in families], np.int64)
-    parents = np.array([p for _, own in families for p in own], np.int64)
-    return children, parents, np.cumsum([0, *(len(own) for _, own in families)], dtype=np.int64)

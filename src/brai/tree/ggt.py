@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import Family
-from brai.kinds.discrete.contingency import Sample
-from brai.kinds.discrete.samples import bootstrap_sample
 from brai.search.scores import FamilyScores
 from brai.tree.rai import NO_LIMIT, Group, Learner
 
@@ -148,10 +146,10 @@ class Grower:
         self._progress, self._finished = progress, 0.0
         self._known: dict[tuple[bytes, ...], tuple[tuple[Family, ...], float, bool]] = {}  # leaves, by their graph
 
-    def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Sample:
+    def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Any:
         """The bootstrap sample at a place of the tree, of the variables that these groups need (line 10)."""
         seed = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *path))
-        return bootstrap_sample(self.learner.data, seed, self.learner.variables(groups))
+        return self.learner.drawn(seed, self.learner.variables(groups))
 
     def leaf(self, group: Group, *, truncated: bool) -> Leaf:
         """Lines 3–4."""
@@ -173,7 +171,7 @@ class Grower:
         return self.leaf(group, truncated=group.cut) if self.learner.is_resolved(group, n) else None
 
     def b_rai(
-        self, group: Group, n: int, sample: Sample, path: tuple[int, ...], limit: int, share: float = 1.0
+        self, group: Group, n: int, sample: Any, path: tuple[int, ...], limit: int, share: float = 1.0
     ) -> Node:
         """The node of a group that is not resolved, and all below it. It may take ``limit`` tests."""
         learner, before = self.learner, self.learner.tally.total

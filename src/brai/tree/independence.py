@@ -48,12 +48,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG
-from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Cells, Rule
-from brai.kinds.discrete.samples import bdeu_cells, log_cells
+from brai.kernels.interface import CELLS, FULL, STRATA, Rule
 from brai.runtime.checks import check_positive
 
 NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
-_DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
+DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
 _THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
 
 
@@ -73,8 +72,8 @@ class CITest:
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise ValueError(f"unknown CI test {self.name!r}: choose one of {', '.join(NAMES)}")
-        if self.df not in _DF:
-            raise ValueError(f"unknown df {self.df!r}: choose one of {', '.join(_DF)}")
+        if self.df not in DF:
+            raise ValueError(f"unknown df {self.df!r}: choose one of {', '.join(DF)}")
         if self.undecided not in ("remove", "keep"):
             raise ValueError(f"undecided is {self.undecided!r}: choose 'remove' or 'keep'")
         if self.threshold is not None and self.name not in _THRESHOLD:
@@ -110,10 +109,6 @@ class CITest:
         """Whether v-structures are tested before they are believed."""
         return self.colliders is not None
 
-    def cells(self, n_rows: int) -> Cells:
-        """Cell values of the statistic."""
-        return bdeu_cells(n_rows, self.ess) if self.name == "bayes-factor" else log_cells(n_rows)
-
     @lru_cache(maxsize=16)  # noqa: B019 - small, and a test is a few words
     def rule(self, n_rows: int, *, bootstrap: bool) -> Rule:
         """Critical values for data of that many rows."""
@@ -129,7 +124,7 @@ class CITest:
             critical += df / 2
         if self.df != "cells":  # there, df = 0 means little
             critical[:, 0] = (np.inf if self.undecided == "remove" else -np.inf), -np.inf
-        return Rule(critical, _DF[self.df], np.zeros((0, 0), np.uint8))
+        return Rule(critical, DF[self.df], np.zeros((0, 0), np.uint8))
 
     def _critical(self, df: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
         threshold = _THRESHOLD.get(self.name) if self.threshold is None else self.threshold

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,10 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.dataset import Dataset
 from brai.graphs.knowledge import Bounds
 from brai.kernels.resolution import EARLIER, LATER, OUTER
-from brai.kinds.discrete.contingency import Sample
+from brai.kinds.base import Table
 from brai.runtime.workers import Benches, Workers, on_all_clocks, on_this_clock
 from brai.search.scores import FamilyScores
 from brai.tree.ggt import GGT, BootstrapNode, Grower, Leaf, Node, Progress, grow, shares
@@ -42,7 +42,7 @@ PARTS = 8  # in so many parts
 class Problem:
     """What a worker has to know; it goes to each once."""
 
-    data: Dataset
+    data: Table
     ci_test: CITest | Oracle
     bounds: Bounds
     score: str
@@ -55,7 +55,7 @@ class Problem:
     key: str
 
     def __sizeof__(self) -> int:
-        return int(self.data.codes.nbytes + self.association.nbytes + self.bounds.allowed.nbytes)
+        return sys.getsizeof(self.data) + int(self.association.nbytes + self.bounds.allowed.nbytes)
 
 
 class Call(NamedTuple):
@@ -126,9 +126,9 @@ class Bench:
         )
         scores = FamilyScores(problem.data, problem.score, problem.ess)
         self.grower = Grower(self.learner, scores, problem.s, problem.seed)
-        self._drawn: tuple[tuple[int, ...], Sample] = (), self.learner.sample
+        self._drawn: tuple[tuple[int, ...], Any] = (), self.learner.sample
 
-    def sample(self, call: Call) -> Sample:
+    def sample(self, call: Call) -> Any:
         """The sample of a call; tests of one call often come one after the other."""
         if call.path != self._drawn[0]:
             self.learner.load(call.pool)

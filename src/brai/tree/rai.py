@@ -20,20 +20,19 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.dataset import Dataset
 from brai.graphs.knowledge import Bounds
 from brai.graphs.pdag import Family
-from brai.kernels.groups import cut_out, listed_parents, loads
+from brai.kernels.groups import Known, Piece, cut_out, listed_parents, loads
+from brai.kernels.interface import Evidence, associations
 from brai.kernels.orientation import colliders, direct, extension, orient, split
-from brai.kernels.resolution import UNKNOWN, UNSOUGHT, mark_variables, refine, refine_part
-from brai.kinds.discrete.bit_tests import associations
-from brai.kinds.discrete.contingency import Cells, Rule, Sample, Work
-from brai.kinds.discrete.samples import bootstrap_sample, full_sample, workspace
+from brai.kernels.resolution import UNKNOWN, UNSOUGHT, Limits, Part, mark_variables, refine, refine_part
+from brai.kinds import kind_of
+from brai.kinds.base import Table
 from brai.runtime.jit import announce
 from brai.tree.independence import CITest, Oracle
 
@@ -54,6 +53,11 @@ class Group:
     sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
     pool_end: int  # separating sets of this group lie before this place
     cut: bool = False  # max_tests was reached before all its tests were made
+
+    def piece(self, pool: NDArray[np.int32], edges: Edges | None = None) -> Piece:
+        """As kernels take it; with ``edges`` the graph is that of these."""
+        adj, sep = (self.adj, self.sep) if edges is None else (edges.adj, edges.sep)
+        return Piece(self.nodes, self.endo, adj, sep, pool)
 
     def weight(self) -> int:
         """How much work it is: squares of the numbers of potential parents."""
@@ -122,7 +126,7 @@ class Learner:
 
     def __init__(
         self,
-        data: Dataset,
+        data: Table,
         ci_test: CITest | Oracle,
         *,
         max_order: int | None = None,
@@ -133,27 +137,29 @@ class Learner:
     ):
         self.bounds = bounds or Bounds.free(data.n_variables)
         self._free = self.bounds.is_free
-        self._codes, self._before = self.bounds.codes, self.bounds.before
+        self._known = Known(self.bounds.codes, self.bounds.before, not self._free)
         self.data, self.ci_test, self.tally, self.deadline = data, ci_test, Tally(), deadline
         self.max_order = NO_LIMIT if max_order is None else max_order
         self.max_tests = NO_LIMIT if max_tests is None else max_tests
-        announce(refine_part, data.codes.dtype)
-        self.sample = full_sample(data)
-        self._work = workspace(data, 4)
+        self.kind = kind_of(data)
+        announce(refine_part, self.kind.compiled_for(data))
+        self.sample = self.kind.sample(data)
+        self._depth, self._work = 4, self.kind.workspace(data, 4)
         self._pool = np.zeros(1024, np.int32)
         if isinstance(ci_test, Oracle):
-            self._cells = Cells(np.zeros((1, 1), np.int64), np.zeros(1), 1.0, 1.0, False, 0.0)
+            self._terms = self.kind.test_terms(data, "cmi", 1.0)
             self._rules = (ci_test.rule(data.names),) * 2
-            self.association = np.zeros((data.n_variables, data.n_variables), np.int64)
+            association = np.zeros((data.n_variables, data.n_variables), np.int64)
         else:
-            self._cells = ci_test.cells(data.n_rows)
+            self._terms = self.kind.test_terms(data, ci_test.name, ci_test.ess)
             self._rules = (
                 ci_test.rule(data.n_rows, bootstrap=False),
                 ci_test.rule(data.n_rows, bootstrap=True),
             )
-            if association is None:
-                association = associations(self.sample, self._cells, self._rules[0], self._work)
-            self.association = association
+        if association is None:
+            association = np.zeros((data.n_variables, data.n_variables), np.int64)
+            associations(self._evidence(self.sample), association)
+        self.association = association
         self.association.setflags(write=False)
 
     def root(self) -> Group:
@@ -177,30 +183,23 @@ class Learner:
         self.tally.exhausted |= limit <= 0
         return n > self.max_order or limit <= 0 or self.tally.late
 
-    def increase_resolution(self, group: Group, n: int, sample: Sample, limit: int = NO_LIMIT) -> Group:
+    def increase_resolution(self, group: Group, n: int, sample: Any, limit: int = NO_LIMIT) -> Group:
         """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
-        adj, sep = group.adj.copy(), group.sep.copy()
-        unknown = 0 if self._free else int((sep == UNKNOWN).sum())
-        most, _, marks = map(int, loads(group.endo, adj))
-        some = 1 + WHILE // (1 + len(adj) * math.comb(most, n))
-        self._make_room(n, group.pool_end + (n + 1) * (marks + unknown + len(adj) // some + 1))
-        common, tally = (*self._common(group, sample), adj, sep), self.tally.ci_tests
+        unknown = 0 if self._free else int((group.sep == UNKNOWN).sum())
+        most, _, marks = map(int, loads(group.endo, group.adj))
+        some = 1 + WHILE // (1 + len(group.adj) * math.comb(most, n))
+        self._make_room(n, group.pool_end + (n + 1) * (marks + unknown + len(group.adj) // some + 1))
+        edges = Edges(group.adj, group.adj.copy(), group.sep.copy())
+        evidence, piece = self._evidence(sample), group.piece(self._pool, edges)
+        limits = Limits(max(0, limit), self.deadline, some)
         tests, pool_end, cut = refine(
-            *common,
-            self._pool,
-            group.pool_end,
-            n,
-            self.association,
-            max(0, limit),
-            self._codes,
-            some,
-            self.deadline,
+            evidence, piece, group.pool_end, n, self.association, self._known.bounds, limits
         )
-        tally[n] += tests
+        self.tally.ci_tests[n] += tests
         self.tally.exhausted |= bool(cut and tests >= limit)
         self.tally.late |= bool(cut and tests < limit)
-        orient(*common, self._pool, self.ci_test.verifies, tally, self._before, not self._free)
-        return Group(group.nodes, group.endo, adj, sep, pool_end, bool(cut))
+        orient(evidence, piece, self._known, self.ci_test.verifies, self.tally.ci_tests)
+        return Group(group.nodes, group.endo, edges.adj, edges.sep, pool_end, bool(cut))
 
     def variables(self, groups: Iterable[Group]) -> NDArray[np.int64]:
         """Those that tests of these groups may ask for."""
@@ -209,10 +208,13 @@ class Learner:
             mark_variables(group.nodes, group.sep, self._pool, mark)
         return np.flatnonzero(mark)
 
-    def _common(self, group: Group, sample: Sample) -> tuple[Sample, Cells, Rule, Work, Ints, Bytes]:
-        """What all kernels take. On bootstrap samples, all but the data itself, critical values are raised."""
-        rule = self._rules[sample is not self.sample]
-        return sample, self._cells, rule, self._work, group.nodes, group.endo
+    def _evidence(self, sample: Any) -> Evidence:
+        """What kernels take. On bootstrap samples, all but the data itself, critical values are raised."""
+        return Evidence(sample, self._terms, self._rules[sample is not self.sample], self._work)
+
+    def drawn(self, seed: np.random.SeedSequence, used: Ints | None = None) -> Any:
+        """A bootstrap sample, of these variables if they are told."""
+        return self.kind.bootstrap_sample(self.data, seed, used)
 
     def pool_of(self, group: Group) -> NDArray[np.int32]:
         """The pool as far as the separating sets of a group lie in it."""
@@ -224,58 +226,40 @@ class Learner:
             self._pool = np.zeros(2 * len(pool), np.int32)
         self._pool[: len(pool)] = pool
 
-    def tests(
-        self, group: Group, n: int, sample: Sample, edges: Edges, which: int, first: int, last: int
-    ) -> Removed:
+    def tests(self, group: Group, n: int, sample: Any, edges: Edges, which: int, first: int, last: int) -> Removed:
         """Part of the tests of a node, see `refine_part`: what they remove is taken out of ``edges``."""
-        part = slice(first, last)
-        joined = edges.adj[:, part] | edges.adj[part].T
-        most = (n + 1) * int(np.count_nonzero(joined) + (edges.sep[:, part] == UNKNOWN).sum())
+        ends = slice(first, last)
+        joined = edges.adj[:, ends] | edges.adj[ends].T
+        most = (n + 1) * int(np.count_nonzero(joined) + (edges.sep[:, ends] == UNKNOWN).sum())
         self._make_room(n, most)
         pool, removed = np.zeros(most + 1, np.int32), np.zeros((most // (n + 1) + 1, 3), np.int32)
+        evidence, part = self._evidence(sample), Part(n, which, first, last, NO_LIMIT)
         tests, end, n_removed, _ = refine_part(
-            *self._common(group, sample),
+            evidence,
+            group.piece(pool, edges),
             edges.start,
-            edges.adj,
-            edges.sep,
-            pool,
             0,
-            n,
+            part,
             self.association,
-            NO_LIMIT,
-            self._codes,
-            which,
-            first,
-            last,
+            self._known.bounds,
             removed,
         )
         return Removed(removed[:n_removed], pool[:end], int(tests))
 
     def heads(
-        self, group: Group, n: int, sample: Sample, edges: Edges, pool: NDArray[np.int32], first: int, last: int
+        self, group: Group, n: int, sample: Any, edges: Edges, pool: NDArray[np.int32], first: int, last: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Arrowheads of v-structures at the nodes first..last-1 of a refined graph, and tests made for them."""
         self._make_room(n, 0)
         head, tally = np.zeros(edges.adj.shape, np.uint8), np.zeros(len(self.tally.ci_tests), np.int64)
-        colliders(
-            *self._common(group, sample),
-            edges.adj,
-            edges.sep,
-            pool,
-            self.ci_test.verifies,
-            tally,
-            self._before,
-            first,
-            last,
-            head,
-        )
+        piece, before = group.piece(pool, edges), self._known.before
+        colliders(self._evidence(sample), piece, before, self.ci_test.verifies, tally, first, last, head)
         return head[:, first:last].copy(), tally
 
     def directed(self, group: Group, edges: Edges, head: NDArray[np.uint8], pool: NDArray[np.int32]) -> Group:
         """The refined graph, directed: what `increase_resolution` ends with."""
         self.load(pool)
-        strict = not self._free
-        direct(group.nodes, group.endo, edges.adj, head, edges.sep, pool, self._before, strict)
+        direct(group.piece(pool, edges), self._known, head)
         return Group(group.nodes, group.endo, edges.adj, edges.sep, len(pool), False)
 
     def split_autonomous(self, group: Group) -> list[Group]:
@@ -287,7 +271,7 @@ class Learner:
 
     def families(self, group: Group) -> tuple[tuple[Family, ...], bool]:
         """Families of X in a DAG that extends the group's graph, and whether the graph was repaired."""
-        dag, repaired = extension(group.endo, group.adj, group.nodes, self._codes)
+        dag, repaired = extension(group.endo, group.adj, group.nodes, self._known.bounds)
         parents, starts = listed_parents(dag, group.nodes)
         nodes, listed, first = group.nodes.tolist(), parents.tolist(), starts.tolist()
         members = np.flatnonzero(group.endo).tolist()
@@ -299,8 +283,8 @@ class Learner:
         return Group(nodes, endo, adj, sep, group.pool_end, group.cut)
 
     def _make_room(self, n: int, pool_size: int) -> None:
-        if n + 3 > len(self._work.labels):
-            self._work = workspace(self.data, n + 6)
+        if n + 3 > self._depth:
+            self._depth, self._work = n + 6, self.kind.workspace(self.data, n + 6)
         if n + 2 > len(self.tally.ci_tests):
             self.tally.ci_tests = np.append(self.tally.ci_tests, np.zeros(n + 2, np.int64))
         if pool_size > len(self._pool):
@@ -309,7 +293,7 @@ class Learner:
 
 def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tuple[Family, ...]:
     """Families of the DAG found by RAI on the data itself, or on a bootstrap sample of them."""
-    sample = learner.sample if bootstrap is None else bootstrap_sample(learner.data, bootstrap)
+    sample = learner.drawn(bootstrap) if bootstrap is not None else learner.sample
 
     def recurse(group: Group, n: int) -> list[Family]:
         done = learner.is_resolved(group, n)

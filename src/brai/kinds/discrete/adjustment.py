@@ -15,13 +15,15 @@ and given it the functions θ_j of P(y | x, z = j) are independent, with means h
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brai.data.dataset import Dataset
+from brai.data.states import place_of
 from brai.kinds.discrete.samples import configurations
 from brai.runtime.checks import check_positive
 
@@ -109,3 +111,51 @@ def _blocks(data: Dataset, x: int, y: int, given: Sequence[int], q: int) -> Iter
         yield counts.reshape(-1, r_x, r_y).astype(np.float64), 1.0
     if q > n:
         yield np.zeros((1, r_x, r_y)), float(q - n)
+
+
+class Question(NamedTuple):
+    """What is asked about an effect: which change of x, and what the states of y count."""
+
+    x: int
+    y: int
+    change: tuple[Any, Any]
+    values: dict[Any, float]
+    weights: Floats  # (states of x, states of y): the effect is their sum with P(y | do(x))
+
+    @classmethod
+    def of(cls, data: Dataset, x: int, y: int, change: Any, values: Any) -> Question:
+        """From states and values by name; by default see `brai.posterior.effects.causal_effect`."""
+        change, values = _change(data, x, change), _values(data, y, values)
+        return cls(x, y, change, values, _weights(data, x, y, change, values))
+
+
+def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    states = data.states[x]
+    if change is None:
+        return states[0], states[-1]
+    if not (isinstance(change, tuple | list) and len(change) == 2):
+        raise ValueError(f"change is {change!r}: give two states of {data.names[x]!r}, (from, to)")
+    one, other = (states[place_of(states, state, f"{data.names[x]!r} has no state")] for state in change)
+    return one, other
+
+
+def _values(data: Dataset, y: int, values: Mapping[Any, float] | None) -> dict[Any, float]:
+    known, name = data.states[y], data.names[y]
+    if values is None:
+        numbers = all(isinstance(label, int | float) for label in known)
+        return {label: float(label) for label in known} if numbers else {known[-1]: 1.0}
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values is {values!r}: give a dict of state of {name!r} → number")
+    if wrong := [value for value in values.values() if not (isinstance(value, Real) and math.isfinite(value))]:
+        raise ValueError(f"values holds {wrong[0]!r}: give finite numbers")
+    return {known[place_of(known, label, f"{name!r} has no state")]: float(own) for label, own in values.items()}
+
+
+def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float]) -> Floats:
+    """Coefficients of the effect in P(y | do(x))."""
+    outcome = np.array([values.get(label, 0.0) for label in data.states[y]])
+    outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
+    weights = np.zeros((len(data.states[x]), len(outcome)))
+    weights[data.states[x].index(change[0])] -= outcome
+    weights[data.states[x].index(change[1])] += outcome
+    return weights

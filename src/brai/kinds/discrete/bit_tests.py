@@ -20,21 +20,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai.kernels.simd import LANES, count_lanes, fill_block, in_common, intersect, weigh_lanes
-from brai.kinds.discrete.contingency import (
+from brai.kernels.interface import (
     CELLS,
+    DEPENDENT,
     FULL,
+    INDEPENDENT,
+    OPEN,
     ROUNDING,
     Array,
-    Cells,
+    Evidence,
     Fixed,
-    Joint,
     Rule,
+    critical_value,
+)
+from brai.kernels.simd import LANES, count_lanes, fill_block, in_common, intersect, weigh_lanes
+from brai.kinds.discrete.contingency import (
+    Cells,
+    Joint,
     Sample,
     Slices,
     Work,
     cell_value,
-    excess,
     extend,
     grow,
     join,
@@ -51,7 +57,6 @@ CERTAIN = 1e-8  # nats; above the rounding of all sums of up to 10^6 rows, below
 
 LABELLED, SLICED, ROWS_OF, SLICES_OF = 0, 1, 2, 3  # places in Work.ready
 N_BLOCKS, SPARE, FILLED = 0, 1, 2  # places in Slices.kept
-DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1
 
 
 @njit
@@ -100,8 +105,9 @@ def take_columns(codes: Array, rows: Array, used: Array, out: Array) -> None:
 
 
 @njit
-def begin(sample: Sample, work: Work) -> None:
+def begin(evidence: Evidence) -> None:
     """Start with the empty condition set, for this sample."""
+    sample, work = evidence.sample, evidence.work
     rows, slices = sample.n_rows, work.slices
     work.labels[0, : len(sample.weights)] = 0
     full, rest = rows >> 6, rows & 63
@@ -111,13 +117,13 @@ def begin(sample: Sample, work: Work) -> None:
         slices.strata[0, 0, full] = (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
     slices.sizes[0, 0] = rows
     slices.n[0] = 1
-    turn(work, 0)
+    turn(evidence, 0)
 
 
 @inner
-def turn(work: Work, level: int) -> None:
+def turn(evidence: Evidence, level: int) -> None:
     """The condition set has changed from its ``level``-th variable on."""
-    ready = work.ready
+    ready = evidence.work.ready
     ready[LABELLED], ready[SLICED] = min(ready[LABELLED], level), min(ready[SLICED], level)
     ready[ROWS_OF] = ready[SLICES_OF] = -1
 
@@ -151,11 +157,13 @@ def open_block(slices: Slices, b: int, source: int, other: int) -> None:
 
 
 @inner
-def pair_up(sample: Sample, cells: Cells, kind: int, work: Work, y: int, n: int, z_size: float) -> int:
+def pair_up(evidence: Evidence, y: int, n: int, z_size: float) -> int:
     """Put z and the cells (z, y) into lanes, for all tests of y given Z; the number of blocks, -1 if too many.
 
     A configuration lies in one block, if there is room for it in one.
     """
+    sample, cells, rule, work = evidence
+    kind = rule.df
     slices, first, r = work.slices, sample.first[y], sample.arities[y]
     strata, counts = slices.strata[n], slices.counts
     if slices.n[n] == 0 or first < 0:
@@ -209,21 +217,18 @@ def pair_up(sample: Sample, cells: Cells, kind: int, work: Work, y: int, n: int,
 @inner
 def limit(cells: Cells, rule: Rule, collider: int, df: int) -> float:
     """The value in fixed point that the statistic must pass."""
-    critical, last = rule.critical[collider], rule.critical.shape[1] - 1
-    value = critical[min(df, last)]
-    if df > last:  # goes on in a straight line
-        value += (df - last) * (critical[last] - critical[last - 1])
-    return (value + ROUNDING) * cells.scale
+    return (critical_value(rule, collider, df) + ROUNDING) * cells.scale
 
 
 @inner
 def sliced_statistic(
-    sample: Sample, cells: Cells, rule: Rule, work: Work, x: int, y: int, n: int, z_size: float, collider: int
+    evidence: Evidence, x: int, y: int, n: int, z_size: float, collider: int
 ) -> tuple[Fixed, int, int]:
     """Statistic and df as `counts.statistic` has them, after `pair_up`; and the decision where that came first.
 
     A ``collider`` of -1 asks for the number itself.
     """
+    sample, cells, rule, work = evidence
     slices, first, r, r_y, size = work.slices, sample.first[x], sample.arities[x], sample.arities[y], z_size
     n_blocks, rest = slices.kept[N_BLOCKS], slices.rest
     may_stop = collider >= 0 and not cells.bdeu and rule.df != CELLS
@@ -280,10 +285,9 @@ def bdeu_values(
 
 
 @njit
-def rows_statistic(
-    sample: Sample, cells: Cells, kind: int, work: Work, x: int, y: int, given: Array, n: int, z_size: float
-) -> tuple[Fixed, int]:
+def rows_statistic(evidence: Evidence, x: int, y: int, given: Array, n: int, z_size: float) -> tuple[Fixed, int]:
     """Statistic and df by visiting rows; what is counted of (y, Z) is kept for the next test."""
+    sample, cells, rule, work = evidence
     labels, n_labels, ready, kept = work.labels, work.slices.n_labels, work.ready, work.joint
     if ready[ROWS_OF] != y:
         for j in range(ready[LABELLED], n):
@@ -293,17 +297,16 @@ def rows_statistic(
         made = join(sample, cells, work, y, labels[n], n_labels[n], z_size, labels[n + 1])
         kept[0], kept[1], kept[2], kept[3] = made.n_base, made.product, made.rest, made.spare
     joint = Joint(labels[n], n_labels[n], z_size, labels[n + 1], kept[0], kept[1] == 1, kept[2], kept[3])
-    return statistic(sample, cells, work, x, y, joint, kind)
+    return statistic(sample, cells, work, x, y, joint, rule.df)
 
 
 @inner
-def test(
-    sample: Sample, cells: Cells, rule: Rule, work: Work, x: int, y: int, given: Array, n: int, collider: int
-) -> tuple[Fixed, int, int]:
+def test(evidence: Evidence, x: int, y: int, given: Array, n: int, collider: int) -> tuple[Fixed, int, int]:
     """Statistic, df and decision of x and y given[:n], on slices or rows, whichever is cheaper; see `turn`.
 
     What is counted of (y, Z) is kept for the next test.
     """
+    sample, work = evidence.sample, evidence.work
     ready, slices, z_size = work.ready, work.slices, 1.0
     for j in range(n):
         z_size = grow(z_size, sample.arities[given[j]])
@@ -311,29 +314,10 @@ def test(
         for j in range(ready[SLICED], n):
             slice_further(sample, work, j, given[j])
         ready[SLICED], ready[SLICES_OF] = n, y
-        slices.kept[N_BLOCKS] = pair_up(sample, cells, rule.df, work, y, n, z_size)
+        slices.kept[N_BLOCKS] = pair_up(evidence, y, n, z_size)
     if slices.kept[N_BLOCKS] >= 0 and sample.first[x] >= 0:
         cost = slices.kept[N_BLOCKS] * (sample.arities[x] - 1) * ((sample.n_rows >> 6) + BESIDES)
         if cost <= PER_ROW * len(sample.weights) + 128:
-            return sliced_statistic(sample, cells, rule, work, x, y, n, z_size, collider)
-    value, df = rows_statistic(sample, cells, rule.df, work, x, y, given, n, z_size)
+            return sliced_statistic(evidence, x, y, n, z_size, collider)
+    value, df = rows_statistic(evidence, x, y, given, n, z_size)
     return value, df, OPEN
-
-
-@inner
-def independent(value: Fixed, df: int, decision: int, cells: Cells, rule: Rule, collider: int) -> bool:
-    """What a test says."""
-    return decision == INDEPENDENT or (decision == OPEN and excess(cells, rule, collider, value, df) <= 0)
-
-
-@njit
-def associations(sample: Sample, cells: Cells, rule: Rule, work: Work) -> Array:
-    """The statistic of every pair given nothing, in fixed point: how strongly variables go together."""
-    d, given = len(sample.codes), np.empty(0, np.int64)
-    out = np.zeros((d, d), np.int64)
-    begin(sample, work)
-    for y in range(d):
-        for x in range(y):
-            value, _, _ = test(sample, cells, rule, work, x, y, given, 0, -1)
-            out[x, y] = out[y, x] = value
-    return out

@@ -17,22 +17,15 @@ of few cells is swept, a larger one is visited row by row.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from brai.kernels.interface import CELLS, FULL, ROUNDING, Array, Evidence, Fixed, critical_value, d_separated
 from brai.runtime.jit import inner, lean, njit
-
-Array: TypeAlias = NDArray[Any]
-Fixed: TypeAlias = Any  # an int64 in fixed point
 
 UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
 DENSE = 2  # a table of at most DENSE × rows cells is swept
-ROUNDING = 1e-7  # nats; above the rounding of fixed-point sums, below anything that matters
-
-STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.tree.independence
-MUST = 2  # in an array of edges, row to column: the edge must be; 1: it may be, 0: it may not
 
 
 class Sample(NamedTuple):
@@ -55,14 +48,6 @@ class Cells(NamedTuple):
     scale: float
     bdeu: bool
     penalty: float  # of a family, in nats for each free parameter (BIC)
-
-
-class Rule(NamedTuple):
-    """When a statistic means dependence; ``truth`` is a DAG for the d-separation oracle, else empty."""
-
-    critical: Array  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
-    df: int
-    truth: Array  # (d, d) uint8, or (0, 0)
 
 
 class Slices(NamedTuple):
@@ -273,29 +258,10 @@ def statistic(
     return f_xyz - f_xz + joint.rest, df
 
 
-@inner
-def excess(cells: Cells, rule: Rule, collider: int, value: Fixed, df: int) -> float:
-    """Statistic minus critical value, in nats: at or below zero means independent."""
-    critical, last = rule.critical[collider], rule.critical.shape[1] - 1
-    limit = critical[min(df, last)]
-    if df > last:  # goes on in a straight line
-        limit += (df - last) * (critical[last] - critical[last - 1])
-    return value / cells.scale - limit - ROUNDING
-
-
 @njit
-def ci_test(
-    sample: Sample,
-    cells: Cells,
-    rule: Rule,
-    work: Work,
-    x: int,
-    y: int,
-    given: Array,
-    n_given: int,
-    collider: int,
-) -> float:
-    """Excess of one CI test made from scratch; infinite with the oracle."""
+def ci_test(evidence: Evidence, x: int, y: int, given: Array, n_given: int, collider: int) -> float:
+    """Statistic minus critical value of one CI test, in nats, made from scratch; infinite with the oracle."""
+    sample, cells, rule, work = evidence
     if len(rule.truth) > 0:
         return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
     labels, n_z, size = work.labels, 1, 1.0
@@ -306,7 +272,7 @@ def ci_test(
         size = grow(size, sample.arities[v])
     joint = join(sample, cells, work, y, labels[n_given], n_z, size, labels[n_given + 1])
     value, df = statistic(sample, cells, work, x, y, joint, rule.df)
-    return excess(cells, rule, collider, value, df)
+    return value / cells.scale - critical_value(rule, collider, df) - ROUNDING
 
 
 @lean
@@ -323,33 +289,3 @@ def label_value(
         work.counts[other[j]] += weights[j]
     f_xz, _ = drain(work.counts, n, cells, size * r)
     return (f_xz - f_z) / cells.scale - cells.penalty * (r - 1) * size
-
-
-@njit
-def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
-    """Whether given[:n_given] d-separates x and y (Bayes ball, Shachter 1998)."""
-    d = len(dag)
-    observed = np.zeros(d, np.uint8)
-    for i in range(n_given):
-        observed[given[i]] = 1
-    seen = np.zeros(2 * d, np.uint8)  # 2 v: the ball comes to v from a child; 2 v + 1: from a parent
-    stack = np.empty(2 * d, np.int64)
-    stack[0], top = 2 * x, 1
-    seen[2 * x] = 1
-    while top > 0:
-        top -= 1
-        v, from_parent = stack[top] // 2, stack[top] % 2
-        if v == y:
-            return False
-        down = observed[v] == 0
-        up = from_parent == observed[v]  # passes up through a free node, bounces off an observed one
-        for u in range(d):
-            if up and dag[u, v] and not seen[2 * u]:
-                seen[2 * u] = 1
-                stack[top] = 2 * u
-                top += 1
-            if down and dag[v, u] and not seen[2 * u + 1]:
-                seen[2 * u + 1] = 1
-                stack[top] = 2 * u + 1
-                top += 1
-    return True

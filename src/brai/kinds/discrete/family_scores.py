@@ -1,7 +1,7 @@
 """The score of a family, counted on bit slices or on rows, whichever is cheaper (see
 `brai.kinds.discrete.bit_tests`).
 
-Parents are a condition set: what is counted of the first of them is kept while they stay (`slicing.turn`), so sets
+Parents are a condition set: what is counted of the first of them is kept while they stay (`turn`), so sets
 with a common beginning share it.
 """
 
@@ -9,20 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from brai.kernels.interface import Array, Evidence, Verbs, register
 from brai.kernels.simd import in_common
-from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, begin, slice_further, turn
-from brai.kinds.discrete.contingency import (
-    Array,
-    Cells,
-    Sample,
-    Work,
-    cell_value,
-    extend,
-    grow,
-    label_value,
-    value_row,
-)
-from brai.runtime.jit import lean, njit
+from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, begin, slice_further, test, turn
+from brai.kinds.discrete.contingency import Cells, Sample, Work, cell_value, extend, grow, label_value, value_row
+from brai.runtime.jit import lean
 
 
 @lean
@@ -48,8 +39,9 @@ def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size:
 
 
 @lean
-def family_value(sample: Sample, cells: Cells, work: Work, x: int, parents: Array, n: int) -> float:
-    """Score of x with the parents parents[:n], after `slicing.begin`, and `slicing.turn` where they changed."""
+def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
+    """Score of x with the parents parents[:n], after `begin`, and `turn` where they changed."""
+    sample, cells, work = evidence.sample, evidence.terms, evidence.work
     ready, slices, labels, n_labels, size = work.ready, work.slices, work.labels, work.slices.n_labels, 1.0
     for j in range(n):
         size = grow(size, sample.arities[parents[j]])
@@ -68,19 +60,6 @@ def family_value(sample: Sample, cells: Cells, work: Work, x: int, parents: Arra
     return label_value(sample, cells, work, x, labels[n], n_labels[n], size, labels[n + 1])
 
 
-@njit
-def family_values(
-    sample: Sample, cells: Cells, work: Work, children: Array, parents: Array, starts: Array
-) -> Array:
-    """Score of each family in nats; the parents of children[i] are parents[starts[i]:starts[i+1]]."""
-    out = np.empty(len(children))
-    begin(sample, work)
-    before, n_before = 0, 0
-    for i in range(len(children)):
-        first, n, level = starts[i], starts[i + 1] - starts[i], 0
-        while level < min(n, n_before) and parents[first + level] == parents[before + level]:
-            level += 1
-        turn(work, level)
-        out[i] = family_value(sample, cells, work, children[i], parents[first:], n)
-        before, n_before = first, n
-    return out
+def register_verbs() -> None:
+    """Let algorithms reach discrete samples."""
+    register(Sample, Verbs(begin, turn, test, family_value))

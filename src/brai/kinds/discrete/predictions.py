@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from brai.kinds.discrete.contingency import Array, Work, extend, grow
-from brai.runtime.jit import njit
+from brai.data.dataset import Dataset
+from brai.graphs.pdag import Family, family_arrays
+from brai.kernels.interface import Array
+from brai.kinds.discrete.contingency import Work, extend, grow
+from brai.kinds.discrete.samples import workspace
+from brai.runtime.checks import check_positive
+from brai.runtime.jit import announce, njit
+
+_MOST_CELLS = 20_000_000  # of families × rows at a time, and of rows × states in scratch tables
 
 
 @njit
@@ -24,7 +33,7 @@ def family_predictions(
     """Log probability of the child's state given its parents', by family and row of codes[:, n_train:].
 
     Dirichlet posterior means (N_ijk + ess / (q r)) / (N_ij + ess / q) of the rows before; families as in
-    `brai.kinds.discrete.contingency.family_values`.
+    `brai.kernels.interface.family_values`.
     """
     rows, labels = codes.shape[1], work.labels
     out = np.empty((len(children), rows - n_train))
@@ -47,3 +56,18 @@ def family_predictions(
             work.counts[xz[j]] = 0
             work.margins[z[j]] = 0
     return out
+
+
+def blocks(families: Sequence[Family], train: Dataset, test: Dataset, ess: float) -> Iterator[NDArray[np.float64]]:
+    """Log probabilities (families, rows), a block of rows of ``test`` at a time."""
+    if train.names != test.names or train.states != test.states:
+        raise ValueError("train and test differ in variables or states: build both with the same states=")
+    ess = check_positive("ess", ess)
+    listed = family_arrays(families)
+    scratch = _MOST_CELLS // int(train.arities.max()) - train.n_rows
+    block = max(256, min(_MOST_CELLS // max(len(families), 1), scratch))
+    announce(family_predictions, train.codes.dtype)
+    for start in range(0, test.n_rows, block):
+        codes = np.concatenate([train.codes, test.codes[:, start : start + block]], axis=1)
+        work = workspace(Dataset(codes, train.names, train.states), 2)
+        yield family_predictions(codes, train.n_rows, train.arities, work, *listed, ess)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from brai.data.dataset import Dataset
 from brai.kernels.simd import LANES
+from brai.kinds.base import Sizes
 from brai.kinds.discrete.bit_tests import slice_columns, sort_rows, string_places, take_columns
 from brai.kinds.discrete.contingency import Cells, Sample, Slices, Work, extend
 
@@ -18,6 +19,8 @@ _MOST_CELLS = 10**9  # of one scratch table
 FEW_STATES = 32  # a variable of more is not kept as bits
 _APART = 32  # numbers of room after what is written all the time, or threads would slow each other down
 _STRATA, _BLOCKS = 64, 64  # configurations of a condition set, and blocks of them and their cells, kept as bits
+ORDER = 4  # variables that one is tested with and given, mostly, at most
+LEVELS = 7  # of condition sets for which labels are kept
 _KEPT = 2048  # counts below this have their BDeu value kept
 
 
@@ -113,6 +116,23 @@ def workspace(data: Dataset, depth: int) -> Work:
         np.zeros(4 + _APART, np.int64),
         np.zeros(4 + _APART, np.int64),
     )
+
+
+def sizes(n_rows: int, levels: NDArray[np.int64]) -> Sizes:
+    """Bytes that so many rows of variables with so many states take.
+
+    Of the tables in scratch memory only what is touched counts. A table has the states of one variable times the
+    configurations of those it is tested with and given: at most so many as rows, and as ORDER other variables
+    have.
+    """
+    most, *others = (float(r) for r in np.sort(levels)[::-1][: ORDER + 1])
+    code, words = 1 if most <= 256 else 2, _words(n_rows)
+    bits = float(levels[levels <= FEW_STATES].sum() + 1) * 8 * words
+    tables = 12.0 * most * min(2 * n_rows + 64 + most, math.prod(others))
+    labels = LEVELS * n_rows * 4 + (LEVELS * (_STRATA + 1) + LANES * _BLOCKS) * 8 * words
+    scratch = tables + labels + 16 * n_rows + 8 * _SLOTS * min(n_rows + 1, _KEPT) / 2
+    drawn = 0.64 * n_rows * (len(levels) * code + 4) + bits  # the rows that occur, in a sample with replacement
+    return Sizes(float(n_rows) * len(levels) * code, bits + 4 * n_rows, drawn, scratch)
 
 
 def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]:

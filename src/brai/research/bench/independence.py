@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from brai.data.dataset import Dataset
-from brai.kernels.resolution import refine
-from brai.kinds.discrete.contingency import CELLS
+from brai.kernels.groups import Piece
+from brai.kernels.interface import CELLS
+from brai.kernels.resolution import Limits, refine
 from brai.research.bench import peers
 from brai.research.bench.measure import Measurement, Prepare, Run, Settings, again, interleave
 from brai.research.bench.model import Work, mean_work
@@ -50,14 +51,16 @@ class Refinement:
         """The kernel with copies of the graph for each call."""
         learner, group, n, k = self.learner, self.group, self.order, len(self.group.nodes)
         learner._make_room(n, (n + 1) * k * k)
-        given = (learner.sample, learner._cells, self.rule, learner._work, group.nodes, group.endo)
-        graphs = [(group.adj.copy(), group.sep.copy(), learner._pool, 0) for _ in range(self.calls)]
+        evidence = learner._evidence(learner.sample)._replace(rule=self.rule)
+        pieces = [
+            Piece(group.nodes, group.endo, group.adj.copy(), group.sep.copy(), learner._pool)
+            for _ in range(self.calls)
+        ]
+        bounds, limits = learner.bounds.codes, Limits(self.budget)
 
         def run() -> None:
-            for adj, sep, pool, end in graphs:
-                self.made, _, _ = refine(
-                    *given, adj, sep, pool, end, n, learner.association, self.budget, learner._codes
-                )
+            for piece in pieces:
+                self.made, _, _ = refine(evidence, piece, 0, n, learner.association, bounds, limits)
 
         return run
 

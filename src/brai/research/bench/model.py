@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Work:
 
 def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
     """Work of these tests among the first k variables; what y and Z need is divided by the x that there are."""
-    data = learner.data
+    data: Any = learner.data
     parts: dict[tuple[int, tuple[int, ...]], _Part] = {}
     total = np.zeros(8)
     codes, n, words = data.codes.astype(np.int64), data.n_rows, _words(data.n_rows)

@@ -1,0 +1,109 @@
+"""Discrete data as a `Kind`: counts of codes, BDeu and BIC, Dirichlet parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.dataset import Dataset
+from brai.graphs.pdag import PDAG, Family
+from brai.kinds.base import Kind, Sizes
+from brai.kinds.discrete import samples
+from brai.kinds.discrete.contingency import Cells, Sample, Work
+from brai.kinds.discrete.family_scores import register_verbs
+from brai.runtime.checks import check_positive
+
+register_verbs()
+
+
+class Discrete(Kind):
+    """Codes and counts."""
+
+    name = "discrete"
+    scores = ("bdeu", "bic")
+
+    def __init__(self) -> None:
+        self._full: WeakKeyDictionary[Dataset, Sample] = WeakKeyDictionary()
+
+    def sample(self, data: Dataset) -> Sample:
+        """Every row once; made once for each table."""
+        if data not in self._full:
+            self._full[data] = samples.full_sample(data)
+        return self._full[data]
+
+    def bootstrap_sample(
+        self, data: Dataset, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None
+    ) -> Sample:
+        """The rows that occur and their weights; and the same as bits."""
+        return samples.bootstrap_sample(data, seed, used)
+
+    def workspace(self, data: Dataset, depth: int) -> Work:
+        """Labels of rows, tables, strings of bits."""
+        return samples.workspace(data, depth)
+
+    def test_terms(self, data: Dataset, test: str, ess: float) -> Cells:
+        """Cell values: lgamma for the Bayes factor, n log n for all others."""
+        return samples.bdeu_cells(data.n_rows, ess) if test == "bayes-factor" else samples.log_cells(data.n_rows)
+
+    def score_terms(self, data: Dataset, score: str, ess: float) -> Cells:
+        """Cell values of BDeu, or of the likelihood with BIC's penalty."""
+        if score == "bdeu":
+            return samples.bdeu_cells(data.n_rows, check_positive("ess", ess))
+        return samples.log_cells(data.n_rows, math.log(data.n_rows) / 2)
+
+    def compiled_for(self, data: Dataset) -> str:
+        """The type of the codes."""
+        return str(data.codes.dtype)
+
+    def levels(self, data: Dataset) -> NDArray[np.int64]:
+        """Numbers of states, seen or not."""
+        return data.arities
+
+    def levels_seen(self, data: Dataset) -> NDArray[np.int64]:
+        """Numbers of states that occur."""
+        return np.array([len(np.unique(own)) for own in data.codes], np.int64)
+
+    def constant(self, data: Dataset) -> NDArray[np.bool_]:
+        """Variables of one state."""
+        return np.asarray(data.arities == 1)
+
+    def sizes(self, n_rows: int, levels: NDArray[np.int64]) -> Sizes:
+        """Codes, strings of bits, tables."""
+        return samples.sizes(n_rows, levels)
+
+    def predictions(
+        self, families: Sequence[Family], train: Dataset, test: Dataset, ess: float
+    ) -> Iterator[NDArray[np.float64]]:
+        """Dirichlet posterior means, looked up."""
+        from brai.kinds.discrete.predictions import blocks
+
+        return blocks(families, train, test, ess)
+
+    def parameters(self, dag: PDAG, data: Dataset, ess: float) -> Any:
+        """A `Network` of Dirichlet posterior means."""
+        from brai.kinds.discrete.network import Network
+
+        return Network.fit(dag, data, ess=ess)
+
+    def question(self, data: Dataset, x: int, y: int, change: Any, values: Any) -> Any:
+        """States of the cause, and what states of the outcome count."""
+        from brai.kinds.discrete.adjustment import Question
+
+        return Question.of(data, x, y, change, values)
+
+    def adjusted(self, data: Dataset, question: Any, given: Sequence[int] | None, ess: float) -> Any:
+        """P(y | do(x)) = Σ_z P(y | x, z) P(z)."""
+        from brai.kinds.discrete.adjustment import adjusted, unchanged
+
+        x, y = question.x, question.y
+        if given is None:
+            return unchanged(data, x, y, ess)
+        return adjusted(data, x, y, given, question.weights, ess)
+
+
+KIND = Discrete()
