@@ -157,7 +157,7 @@ def test_pyagrum_labels_become_text():
     network = Network(("a",), ((1, "b"),), ((),), (np.array([[0.25, 0.75]]),))
     assert exchange.from_pyagrum(exchange.to_pyagrum(network)).states == (("1", "b"),)
     network = Network(("a",), ((1, "1"),), ((),), (np.array([[0.25, 0.75]]),))
-    with pytest.raises(ValueError, match=r"two states of 'a' are the same text among \['1', '1'\]"):
+    with pytest.raises(ValueError, match=r"two states of 'a' have the same text in \['1', '1'\]"):
         exchange.to_pyagrum(network)
 
 
@@ -418,7 +418,9 @@ def graphml(inside, after=""):
 )
 def test_graphml_that_no_pdag_can_hold_is_refused(text, found):
     assert exchange.from_graphml(graphml(NODES)) == PDAG.from_edges("ab", ["ab"])
-    with pytest.raises(ValueError, match=f"holds {found}, which a PDAG cannot: flatten the graph first$"):
+    with pytest.raises(
+        ValueError, match=f"holds {found}, which a PDAG cannot represent: flatten the graph first$"
+    ):
         exchange.from_graphml(text)
 
 
@@ -433,7 +435,7 @@ def test_graphml_ignores_what_says_nothing_of_the_graph():
 
 def test_graphml_nodes_need_ids():
     assert exchange.from_graphml(graphml('<node id=""/>')).names == ("",)
-    with pytest.raises(ValueError, match="node 2 of the GraphML text has no id: give each its own"):
+    with pytest.raises(ValueError, match="node 2 of the GraphML text has no id: give each node an id"):
         exchange.from_graphml(graphml('<node id="a"/><node/>'))
 
 
@@ -449,7 +451,7 @@ def test_a_short_text_cannot_ask_for_a_large_array(monkeypatch):
     for read, text in many([f"v{k}" for k in range(60_000)]):
         tracemalloc.start()
         with pytest.raises(
-            ValueError, match=r"60000 nodes, which take an array of 3\.6 GB, more than 30000: leave"
+            ValueError, match=r"60000 nodes, more than 30000, which need an array of 3\.6 GB: leave"
         ):
             read(text)
         taken = tracemalloc.get_traced_memory()[1]

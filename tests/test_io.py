@@ -408,10 +408,10 @@ def test_no_file(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no brai model"),
-        (b"a,b\n0,1\n", "no brai model"),
-        (b"\x80\x04\x95", "no brai model"),  # a pickle
-        (b"PK\x03\x04", "damaged or cut short"),
+        (b"", "not a brai model"),
+        (b"a,b\n0,1\n", "not a brai model"),
+        (b"\x80\x04\x95", "not a brai model"),  # a pickle
+        (b"PK\x03\x04", "damaged or truncated"),
         (packed({"word/document.xml": b"<x/>"}), "without 'meta.json'"),
         (packed({"meta.json": b"{"}), "not JSON"),
         (packed({"meta.json": b"[" * 100_000}), "not JSON"),
@@ -421,7 +421,7 @@ def test_no_file(tmp_path):
         (packed({"meta.json": b'{"format": "brai-model", "version": true}'}), "its version is True"),
         (
             packed({"meta.json": b'{"format": "brai-model", "version": 2, "brai": "9.9", "kind": "new"}'}),
-            r"newer brai \(9.9, version 2.*pip install -U brai",
+            r"newer brai \(9.9, format version 2.*pip install -U brai",
         ),
         (packed({"meta.json": b'{"format": "brai-model", "version": 1, "kind": "tree"}'}), "arrays is None"),
         (
@@ -468,13 +468,13 @@ def test_every_part_is_needed_and_no_other(kind, files, tmp_path):
         with pytest.raises(FormatError, match=f"'{name}.npy' is missing"):
             loaded(without, tmp_path)
         if name != "edges":  # it may be there or not
-            with pytest.raises(FormatError, match=r"is missing|is no part of it"):
+            with pytest.raises(FormatError, match=r"is missing|does not belong to it"):
                 loaded(with_meta(without, arrays=[own for own in about["arrays"] if own != name]), tmp_path)
     for more in ("evil.py", "more.npy"):
-        with pytest.raises(FormatError, match=f"'{more}' is no part of it"):
+        with pytest.raises(FormatError, match=f"'{more}' does not belong to it"):
             loaded(packed({**members, more: npy(np.arange(3))}), tmp_path)
     extra = with_array(with_meta(files[kind], arrays=[*about["arrays"], "more"]), "more", np.arange(3))
-    with pytest.raises(FormatError, match="'more' is no part of it"):
+    with pytest.raises(FormatError, match="'more' does not belong to it"):
         loaded(extra, tmp_path)
     for key in set(about) - {"brai"}:
         with pytest.raises(FormatError):
@@ -536,7 +536,7 @@ def test_arrays_that_are_not_plain(files, tmp_path):
 def test_a_shape_beyond_all_memory(files, tmp_path):
     header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (999999999999999,), }".ljust(117) + b"\n"
     raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
-    with pytest.raises(FormatError, match="of the shape"):
+    with pytest.raises(FormatError, match="has the shape"):
         loaded(packed(unpacked(files["tree"]) | {"tree.order.npy": raw}), tmp_path)
 
 
@@ -619,29 +619,29 @@ WRONG = [
     ("BRAI", "chains.parents", lambda a: a[:, :, :, 0], "chains.parents"),
     ("BRAI", "chains.parents", lambda a: a[:0], "no draws"),
     ("BRAI", "chains.parents", lambda a: a + 7, "chains.parents"),
-    ("BRAI", "chains.parents", lambda a: np.full_like(a, 2), "no DAG"),
-    ("BRAI", "chains.parents", lambda a: ring(a), "no DAG"),
+    ("BRAI", "chains.parents", lambda a: np.full_like(a, 2), "not a DAG"),
+    ("BRAI", "chains.parents", lambda a: ring(a), "not a DAG"),
     ("BRAI", "chains.log_scores", lambda a: a[:, 1:], "chains.log_scores"),
     ("BRAI", "chains.log_scores", lambda a: a * np.nan, "not finite"),
     ("BRAI", "chains.moves", lambda a: a[:, 1:], "chains.moves"),
     ("tree", "tree.order", lambda a: a + 99, "tree.order"),
-    ("tree", "tree.order", lambda a: np.where(a < 0, a, 1), "children that are none"),
+    ("tree", "tree.order", lambda a: np.where(a < 0, a, 1), "invalid children"),
     ("tree", "tree.order", lambda a: np.append(a, a[:1]), "tree."),
     ("tree", "tree.log_score", lambda a: a * np.inf, "not finite"),
     ("tree", "tree.log_score", lambda a: a[1:], "tree.log_score"),
     ("tree", "tree.flags", lambda a: a + 4, "tree.flags"),
     ("tree", "tree.children", lambda a: a * 0, "tree|group|node"),
     ("tree", "tree.children", lambda a: a[::-1].copy(), "tree"),
-    ("tree", "tree.children", lambda a: a + 1, "tree.children|none"),
+    ("tree", "tree.children", lambda a: a + 1, "tree.children|invalid"),
     ("tree", "tree.children.first", lambda a: a[::-1].copy(), "does not rise"),
     ("tree", "tree.groups", lambda a: a * 0, "does not rise"),
     ("tree", "tree.families", lambda a: a[:-1], "tree.families"),
-    ("tree", "tree.variable", lambda a: a * 0, "has no families, or one twice|variables of their own"),
+    ("tree", "tree.variable", lambda a: a * 0, "has no families, or a repeated one|disjoint sets of variables"),
     ("tree", "tree.variable", lambda a: (a + 1) % 7, "tree"),
     ("tree", "tree.parents", lambda a: a + 7, "tree.parents"),
     ("tree", "tree.parents.first", lambda a: a + 1, "does not rise"),
     ("tree", "tree.n_ci_tests", lambda a: a.astype(float), "n_ci_tests"),
-    ("posterior", "probabilities", lambda a: a[::-1].copy(), "do not fall"),
+    ("posterior", "probabilities", lambda a: a[::-1].copy(), "not in decreasing order"),
     ("posterior", "probabilities", lambda a: a * 2, "sum to 1"),
     ("posterior", "probabilities", lambda a: a * np.nan, "not finite"),
     ("posterior", "probabilities", lambda a: np.append(a[:-1], a[-1] - 1), "sum to 1"),
@@ -673,14 +673,14 @@ def leaf(*families):
     ("groups", "message"),
     [
         ([[leaf((0, ()))], [leaf((1, (0,)))]], None),
-        ([[leaf((0, (1,)))], [leaf((1, ()))]], "variables of their own"),  # a parent in a later group
-        ([[leaf((0, (1,)))], [leaf((1, (0,)))]], "variables of their own"),
-        ([[leaf((0, ())), leaf((1, ()))], [leaf((1, ()))]], "variables of their own"),
-        ([[leaf((0, ()))], [leaf((0, ()))]], "variables of their own"),
+        ([[leaf((0, (1,)))], [leaf((1, ()))]], "disjoint sets of variables"),  # a parent in a later group
+        ([[leaf((0, (1,)))], [leaf((1, (0,)))]], "disjoint sets of variables"),
+        ([[leaf((0, ())), leaf((1, ()))], [leaf((1, ()))]], "disjoint sets of variables"),
+        ([[leaf((0, ()))], [leaf((0, ()))]], "disjoint sets of variables"),
         ([[leaf((0, (1,)), (1, (0,)))]], "leaf 0 of the tree form a cycle"),
         ([[leaf((0, (0,)), (1, ()))]], "leaf 0 of the tree form a cycle"),
-        ([[leaf((0, ()), (1, (0, 0)))]], "or one twice"),
-        ([[leaf((0, ()))]], "not one over the 2 variables"),
+        ([[leaf((0, ()), (1, (0, 0)))]], "or a repeated one"),
+        ([[leaf((0, ()))]], "not over all 2 variables"),
         ([[leaf((0, ()))], []], "node 1 of the tree has no groups"),
         ([[], [leaf()]], "has no families"),
     ],
@@ -698,7 +698,7 @@ def test_nodes_that_no_other_leads_to(tmp_path):
     root = BootstrapNode(0, ((leaf((0, ())), leaf((0, ()))),))
     content = saved_bytes(GGT(root, ("a",), 2, np.zeros(1, np.int64)), tmp_path)
     assert sorted(array_of(content, "tree.children").tolist()) == [0, 1]
-    with pytest.raises(FormatError, match="nodes that no other leads to"):
+    with pytest.raises(FormatError, match="nodes without a parent node"):
         loaded(with_array(content, "tree.children", np.zeros(2, np.int32)), tmp_path)
 
 
@@ -706,31 +706,31 @@ BAD_META = [
     ("tree", {"names": "abc"}, "names"),
     ("tree", {"names": []}, "names"),
     ("tree", {"names": ["a", "a"]}, "twice"),
-    ("tree", {"names": [f"v{i}" for i in range(8)]}, "not one over the 8 variables"),
+    ("tree", {"names": [f"v{i}" for i in range(8)]}, "not over all 8 variables"),
     ("tree", {"s": 0}, "s is 0"),
     ("tree", {"s": "3"}, "s is '3'"),
     ("posterior", {"prior": "odd"}, "prior is 'odd'"),
     ("posterior", {"prior": ["dags"]}, "prior is"),
-    ("BRAI", {"settings": [1]}, "does not fit together"),
+    ("BRAI", {"settings": [1]}, "is inconsistent"),
     ("BRAI", {"settings": {"s": -1}}, "s is -1"),
     ("BRAI", {"settings": {"new_setting": 1}}, "new_setting"),
     ("BRAI", {"settings": {"ess": "much"}}, "ess is 'much'"),
-    ("BRAI", {"settings": {"ci_test": {"type": "os.system"}}}, "'os.system', which is unknown"),
+    ("BRAI", {"settings": {"ci_test": {"type": "os.system"}}}, "unknown type 'os.system'"),
     ("BRAI", {"settings": {"ci_test": {"type": "CITest", "name": "x"}}}, "unknown CI test"),
     ("BRAI", {"settings": {"ci_test": {}}}, "type"),
     ("BRAI", {"states": [["a"]] * 7}, "outside"),
-    ("BRAI", {"states": []}, "does not fit together"),
+    ("BRAI", {"states": []}, "is inconsistent"),
     ("BRAI", {"log_score": None}, "log_score is None"),
     ("BRAI", {"seed": 3}, "seed is 3"),
-    ("BRAI", {"seed": {"type": "SeedSequence", "entropy": -3, "spawn_key": []}}, "does not fit together"),
-    ("BRAI", {"seed": {"type": "SeedSequence", "entropy": 1, "spawn_key": [[]]}}, "not of whole numbers"),
+    ("BRAI", {"seed": {"type": "SeedSequence", "entropy": -3, "spawn_key": []}}, "is inconsistent"),
+    ("BRAI", {"seed": {"type": "SeedSequence", "entropy": 1, "spawn_key": [[]]}}, "not of integers"),
     ("BRAI", {"log_score": float("nan")}, "holds NaN"),
-    ("BRAI", {"polish_trace": [["tree"]]}, "does not fit together"),
+    ("BRAI", {"polish_trace": [["tree"]]}, "is inconsistent"),
     ("RAI", {"n_repaired_": -1}, "n_repaired_ is -1"),
     (
         "Bootstrap",
         {"settings": {"estimator": {"type": "learner", "kind": "Popen", "settings": {}}}},
-        "'Popen' is none",
+        "'Popen' is not one of",
     ),
 ]
 

@@ -1,1 +1,1 @@
-"""Saved models, and exchange with other software."""
+"""Saving and loading models, and exchange with other software."""

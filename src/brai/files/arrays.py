@@ -1,7 +1,7 @@
-"""Graphs, trees, chains and posteriors as plain arrays, and back; docs/file-format.md describes them.
+"""Graphs, trees, chains and posteriors as plain arrays, and back. docs/file-format.md describes the arrays.
 
-Lists of lists are one array of items and one of places: list k is ``items[first[k] : first[k + 1]]``. What comes
-back is checked as if anybody might have written it: a ValueError says what is wrong.
+A list of lists is stored as one array of items and one of offsets: list k is ``items[first[k] : first[k + 1]]``.
+Arrays that are read are untrusted input: a ValueError says what is wrong.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from brai.runtime import memory
 from brai.tree.ggt import GGT, BootstrapNode, Leaf, Node
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
-ITEM = 120  # bytes of memory for a number of a tree: in a list, in a tuple, in a node
+ITEM = 120  # bytes of memory per number of a tree: in a list, in a tuple, in a node
 
 
 class Stored:
-    """The arrays of a file, each to be taken once and checked on the way."""
+    """The arrays of a file; each is taken once, and checked."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]):
         self._left = dict(arrays)
@@ -33,11 +33,11 @@ class Stored:
         return name in self._left
 
     def items(self, prefix: str) -> int:
-        """How many numbers there are in all arrays whose names begin so."""
+        """The number of items in all arrays whose names begin with the prefix."""
         return sum(array.size for name, array in self._left.items() if name.startswith(prefix))
 
     def take(self, name: str, dtype: str, *shape: int | None) -> NDArray[Any]:
-        """The array of this name, of this type and shape; None stands for any length."""
+        """The array of this name, which must have this type and shape; None means any length."""
         if name not in self._left:
             raise ValueError(f"the array {name!r} is missing")
         array = self._left.pop(name)
@@ -52,29 +52,29 @@ class Stored:
         array = self.take(name, dtype, *shape)
         if array.size and not (array.min() >= low and array.max() < high):
             raise ValueError(
-                f"the array {name!r} holds numbers from {array.min()} to {array.max()}, not all of "
+                f"the array {name!r} holds numbers from {array.min()} to {array.max()}, not only from "
                 f"{low} to {high - 1}"
             )
         return array
 
     def numbers(self, name: str, *shape: int | None, nan: bool = False) -> NDArray[np.float64]:
-        """Finite numbers, or NaN where that is allowed."""
+        """Finite numbers; NaN only if it is allowed."""
         array = self.take(name, "float64", *shape)
         if not (np.isfinite(array) | (np.isnan(array) if nan else False)).all():
             raise ValueError(f"the array {name!r} holds numbers that are not finite")
         return array
 
     def lists(self, name: str, items: Any, n: int | None = None) -> list[Any]:
-        """Parts of ``items`` between the places in the array of this name, n of them if that is known."""
+        """The lists in ``items``, split at the offsets in the array of this name; n lists if n is given."""
         first = self.take(name, "int64", None if n is None else n + 1).tolist()
         if not first or first[0] != 0 or first[-1] != len(items) or any(b < a for a, b in pairwise(first)):
             raise ValueError(f"the array {name!r} does not rise from 0 to {len(items)}")
         return [items[a:b] for a, b in pairwise(first)]
 
     def done(self) -> None:
-        """Refuse what nobody took."""
+        """Refuse arrays that were not taken."""
         if self._left:
-            raise ValueError(f"the array {min(self._left)!r} is no part of it")
+            raise ValueError(f"the array {min(self._left)!r} does not belong to it")
 
 
 def _places(lists: Sequence[Any]) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ def _flat(lists: Sequence[Sequence[int]]) -> NDArray[np.int32]:
 
 
 def graphs_to(prefix: str, graphs: Sequence[PDAG]) -> Arrays:
-    """Arcs (row, column) of the adjacencies, graph after graph."""
+    """Arcs (row, column) of the adjacency arrays, graph after graph."""
     arcs = [np.argwhere(graph.adjacency).astype(np.int32) for graph in graphs]
     return {f"{prefix}.arcs": np.concatenate(arcs).reshape(-1, 2), f"{prefix}.first": _places(arcs)}
 
@@ -112,7 +112,7 @@ def graphs_from(prefix: str, stored: Stored, names: tuple[str, ...]) -> list[PDA
 
 
 def tree_to(tree: GGT) -> Arrays:
-    """Nodes with children before parents, the root last; families of the leaves in the same order."""
+    """The nodes, children before parents and the root last; the families of the leaves in the same order."""
     place: dict[int, int] = {}
     nodes: list[Node] = []
     stack: list[tuple[Node, bool]] = [(tree.root, False)]
@@ -147,7 +147,7 @@ def tree_to(tree: GGT) -> Arrays:
 
 
 def tree_from(stored: Stored, names: tuple[str, ...], s: int) -> GGT:
-    """A tree in which every route is a DAG over all names."""
+    """The tree; it is checked that every route through it is a DAG over all names."""
     d = len(names)
     what = f"reading a tree of {stored.items('tree.')} numbers"
     memory.check(ITEM * stored.items("tree."), what, "read it on a larger machine")
@@ -163,7 +163,7 @@ def tree_from(stored: Stored, names: tuple[str, ...], s: int) -> GGT:
     groups = stored.lists("tree.groups", children, len(order))
     tests = stored.integers("tree.n_ci_tests", 0, 2**62, None, dtype="int64")
     nodes: list[Node] = []
-    spans: list[tuple[int, int]] = []  # of each node the variables below it, and their parents elsewhere, as bits
+    spans: list[tuple[int, int]] = []  # per node: bit sets of its variables, and of their parents outside it
     used: set[int] = set()
     scored = iter(zip(log_scores, flags, strict=True))
     for k, (n, own) in enumerate(zip(order, groups, strict=True)):
@@ -177,14 +177,14 @@ def tree_from(stored: Stored, names: tuple[str, ...], s: int) -> GGT:
             continue
         below = [child for group in own for child in group]
         if not own or not all(own) or max(below) >= k or any(0 <= order[c] <= n for c in below):
-            raise ValueError(f"node {k} of the tree has no groups, or children that are none")
+            raise ValueError(f"node {k} of the tree has no groups, or invalid children")
         used.update(below)
         nodes.append(BootstrapNode(n, tuple(tuple(nodes[child] for child in group) for group in own)))
         spans.append(_node_span(k, [[spans[child] for child in group] for group in own]))
     if not nodes or len(used) != len(nodes) - 1:
-        raise ValueError("the tree has no nodes, or nodes that no other leads to")
+        raise ValueError("the tree has no nodes, or nodes without a parent node")
     if spans[-1] != ((1 << d) - 1, 0):
-        raise ValueError(f"the tree is not one over the {d} variables")
+        raise ValueError(f"the tree is not over all {d} variables")
     return GGT(nodes[-1], names, s, tests)
 
 
@@ -192,7 +192,7 @@ def _leaf_span(k: int, families: Sequence[Family]) -> tuple[int, int]:
     left = dict(families)
     own = sum(1 << v for v in left)
     if not left or len(left) < len(families) or any(len(set(p)) < len(p) for p in left.values()):
-        raise ValueError(f"leaf {k} of the tree has no families, or one twice")
+        raise ValueError(f"leaf {k} of the tree has no families, or a repeated one")
     outside = 0
     for parents in left.values():
         for p in parents:
@@ -206,12 +206,12 @@ def _leaf_span(k: int, families: Sequence[Family]) -> tuple[int, int]:
 
 
 def _node_span(k: int, groups: Sequence[Sequence[tuple[int, int]]]) -> tuple[int, int]:
-    """Sub-trees of a group have the same variables, groups have others; parents are never in a later group."""
+    """Check that sub-trees of a group share variables, groups are disjoint, and no parent is in a later group."""
     own = outside = 0
     for group in groups:
         variables = group[0][0]
         if own & variables or outside & variables or any(other != variables for other, _ in group):
-            raise ValueError(f"the groups of node {k} of the tree are not over variables of their own")
+            raise ValueError(f"the groups of node {k} of the tree are not disjoint sets of variables")
         own |= variables
         for _, needed in group:
             outside |= needed
@@ -222,7 +222,7 @@ def _node_span(k: int, groups: Sequence[Sequence[tuple[int, int]]]) -> tuple[int
 
 
 def draws_to(draws: Draws) -> Arrays:
-    """DAGs of chains as they are kept; numbers of moves by kind, proposed and changed."""
+    """The DAGs of the chains, and by kind the number of moves proposed and of those that changed the DAG."""
     moves = [[counts[kind] for kind in KINDS] for counts in (draws.proposed, draws.changed)]
     return {
         "chains.parents": draws.parents,
@@ -232,14 +232,14 @@ def draws_to(draws: Draws) -> Arrays:
 
 
 def draws_from(stored: Stored, names: tuple[str, ...]) -> Draws:
-    """Chains over these names."""
+    """The chains, over these names."""
     d = len(names)
     parents = stored.integers("chains.parents", -1, d, None, None, d, None, dtype="int16")
     if not parents.shape[0] or not parents.shape[1]:
         raise ValueError("the chains have no draws")
     ranked = np.sort(parents, axis=3)
     if ((ranked[..., 1:] == ranked[..., :-1]) & (ranked[..., 1:] >= 0)).any() or not all(map(_are_dags, parents)):
-        raise ValueError("a draw of the chains is no DAG")
+        raise ValueError("a draw of the chains is not a DAG")
     scores = stored.numbers("chains.log_scores", *parents.shape[:2])
     moves = stored.integers("chains.moves", 0, 2**62, 2, len(KINDS), dtype="int64").tolist()
     proposed, changed = (dict(zip(KINDS, row, strict=True)) for row in moves)
@@ -247,7 +247,7 @@ def draws_from(stored: Stored, names: tuple[str, ...]) -> Draws:
 
 
 def _are_dags(parents: NDArray[np.int16]) -> bool:
-    """Whether all draws of a chain are: whoever has all its parents placed is placed, as long as there is any."""
+    """Whether all draws of a chain are DAGs: nodes whose parents are all placed are placed, until none is left."""
     n, d, _ = parents.shape
     placed = np.zeros((n, d + 1), bool)
     placed[:, -1] = True  # -1, no parent
@@ -260,23 +260,23 @@ def _are_dags(parents: NDArray[np.int16]) -> bool:
 
 
 def posterior_to(posterior: Posterior) -> Arrays:
-    """CPDAGs, most probable first, their probabilities and log scores."""
+    """The graphs, most probable first, with their probabilities and log scores."""
     own = {"probabilities": posterior.probabilities, "log_scores": posterior.log_scores}
     return {**graphs_to("cpdags", posterior.cpdags), **own}
 
 
 def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any) -> Posterior:
-    """A posterior over CPDAGs of these names."""
+    """The posterior, over graphs with these names."""
     if prior not in ("dags", "classes"):
         raise ValueError(f"its prior is {prior!r}, not 'dags' or 'classes'")
     cpdags = graphs_from("cpdags", stored, names)
     probabilities = stored.numbers("probabilities", len(cpdags))
     scores = stored.numbers("log_scores", len(cpdags), nan=True)
     if not cpdags or len(set(cpdags)) < len(cpdags) or not all(g.is_cpdag() or g.is_dag() for g in cpdags):
-        raise ValueError("its graphs are not one or more distinct CPDAGs, or DAGs")
+        raise ValueError("its graphs are not distinct CPDAGs or DAGs, or there are none")
     falling = bool((np.diff(probabilities) <= 0).all())
     if not (falling and probabilities[-1] >= 0 and abs(probabilities.sum() - 1) < 1e-6):
-        raise ValueError("its probabilities do not sum to 1, or do not fall")
+        raise ValueError("its probabilities do not sum to 1, or are not in decreasing order")
     for own in (probabilities, scores):
         own.setflags(write=False)
     return Posterior(tuple(cpdags), probabilities, scores, prior)

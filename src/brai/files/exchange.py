@@ -1,4 +1,4 @@
-"""Graphs and networks to and from other software.
+"""Conversion of graphs and networks to and from other software.
 
 ============  =====================================================  =======================================
 software      graph                                                  network with its parameters
@@ -14,8 +14,8 @@ GraphML       `to_graphml`, `from_graphml`
 JSON          `to_json`, `from_json`                                 `Network.to_json`, `Network.from_json`
 ============  =====================================================  =======================================
 
-Functions give and take text or objects of the other package; that package is imported when it is needed. What a
-format cannot hold is refused, not changed. `brai.files.models` saves whole models.
+Functions take and return text, or objects of the other package, which is imported only when needed. What a format
+cannot represent is refused, not altered. `brai.files.models` saves whole models.
 
 >>> from brai import PDAG
 >>> chain = PDAG.from_edges("abc", directed=[("a", "b"), ("a", "c"), ("b", "c")])
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _FORMAT, _VERSION = "brai-graph", 1
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 _SPACE = {"g": _GRAPHML}
-_UNREAD = {  # parts of GraphML that no PDAG has
+_UNREAD = {  # parts of GraphML that a PDAG cannot represent
     "g:hyperedge": "a hyperedge",
     "g:node[g:graph]": "a nested graph, inside the node",
     "g:edge[g:graph]": "a nested graph, inside the edge",
@@ -63,9 +63,9 @@ _UNREAD = {  # parts of GraphML that no PDAG has
     "g:edge[@targetport]": "a port, of the edge",
     "g:locator": "a locator of a graph elsewhere",
 }
-MAX_NODES = 30_000  # of a graph in a text: its array takes the square of that, however short the text is
+MAX_NODES = 30_000  # of a graph in a text: a short text must not allocate a huge (nodes × nodes) array
 _KIND = "kind"  # of an edge in GraphML: "directed" or "undirected"
-_ARROW, _TAIL = 1, -1  # marks of causal-learn
+_ARROW, _TAIL = 1, -1  # endpoint marks of causal-learn
 
 
 def _package(module: str, install: str) -> Any:
@@ -76,9 +76,9 @@ def _package(module: str, install: str) -> Any:
 
 
 def _check_count(names: Sequence[str]) -> None:
-    """Refuse a text of so many nodes; who wants them has to ask for the memory in Python."""
+    """Refuse a text of too many nodes."""
     if (d := len(names)) > MAX_NODES:
-        size = f"the text has {d} nodes, which take an array of {d * d / 1e9:.1f} GB, more than {MAX_NODES}"
+        size = f"the text has {d} nodes, more than {MAX_NODES}, which need an array of {d * d / 1e9:.1f} GB"
         raise ValueError(f"{size}: leave nodes out, or make the graph with PDAG.from_edges")
 
 
@@ -92,7 +92,7 @@ def _dag(graph: PDAG, target: str) -> PDAG:
 
 
 def to_pgmpy(network: Network) -> Any:
-    """The network as a pgmpy DiscreteBayesianNetwork, a TabularCPD for each variable; labels stay as they are."""
+    """The network as a pgmpy DiscreteBayesianNetwork, with a TabularCPD per variable; labels are unchanged."""
     model = _package("pgmpy.models", "pgmpy").DiscreteBayesianNetwork()
     cpd = _package("pgmpy.factors.discrete", "pgmpy").TabularCPD
     model.name = network.name
@@ -116,20 +116,20 @@ def from_pgmpy(model: Any) -> Network:
     """The network of a pgmpy model, its variables in the order of the model's nodes."""
     names = tuple(model.nodes())
     if odd := [name for name in names if not isinstance(name, str)]:
-        raise ValueError(f"the node {odd[0]!r} is {type(odd[0]).__name__}: relabel the nodes to text first")
+        raise ValueError(f"the node {odd[0]!r} is {type(odd[0]).__name__}: rename the nodes to text first")
     tables = {name: model.get_cpds(name) for name in names}
     if bare := [name for name in names if tables[name] is None]:
-        raise ValueError(f"{bare[0]!r} has no CPD: add one for each node, or take the graph by PDAG.from_networkx")
+        raise ValueError(f"{bare[0]!r} has no CPD: add one per node, or take the graph by PDAG.from_networkx")
     states = {name: list(tables[name].state_names[name]) for name in names}
     index = {name: i for i, name in enumerate(names)}
     parents, cpts = [], []
     for name in names:
         family, values = list(tables[name].variables), np.asarray(tables[name].values, float)
-        for axis, other in enumerate(family):  # a table may list the states of a parent in an order of its own
+        for axis, other in enumerate(family):  # a table may list the states of a parent in another order
             own = list(tables[name].state_names[other])
             if sorted(map(repr, own)) != sorted(map(repr, states[other])):
                 raise ValueError(
-                    f"the CPD of {name!r} gives {other!r} the states {own}, its own are {states[other]}"
+                    f"the CPD of {name!r} gives {other!r} the states {own}, but its own CPD has {states[other]}"
                 )
             place = {label: code for code, label in enumerate(own)}
             values = np.take(values, [place[label] for label in states[other]], axis)
@@ -141,13 +141,13 @@ def from_pgmpy(model: Any) -> Network:
 
 
 def to_pyagrum(network: Network) -> Any:
-    """The network as a pyagrum.BayesNet; labels become their str(), as there is only text."""
+    """The network as a pyagrum.BayesNet; labels become their str(), because pyAgrum has only text labels."""
     gum = _package("pyagrum", "pyagrum")
     model = gum.BayesNet(network.name)
     for name, labels in zip(network.names, network.states, strict=True):
         texts = [str(label) for label in labels]
         if len(set(texts)) < len(texts):
-            raise ValueError(f"two states of {name!r} are the same text among {texts}: rename one for pyAgrum")
+            raise ValueError(f"two states of {name!r} have the same text in {texts}: rename one for pyAgrum")
         model.add(gum.LabelizedVariable(name, name, texts))
     for name, own in zip(network.names, network.parents, strict=True):
         for p in own:
@@ -177,7 +177,7 @@ def from_pyagrum(model: Any) -> Network:
 
 
 def _axes(tensor: Any) -> list[str]:
-    """The variables of a tensor of pyAgrum as the axes of its array: the last one first."""
+    """The variables of a pyAgrum tensor in the order of its array's axes, which is reversed."""
     return [tensor.variable(k).name() for k in reversed(range(tensor.nbrDim()))]
 
 
@@ -185,7 +185,7 @@ def _axes(tensor: Any) -> list[str]:
 
 
 def to_causallearn(graph: PDAG) -> Any:
-    """The graph as a causal-learn GeneralGraph: marks tail and arrow for a → b, two tails for a – b."""
+    """The graph as a causal-learn GeneralGraph: a → b has the endpoints tail and arrow, a – b has two tails."""
     general = _package("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
     node = _package("causallearn.graph.GraphNode", "causal-learn").GraphNode
     edge = _package("causallearn.graph.Edge", "causal-learn").Edge
@@ -200,21 +200,21 @@ def to_causallearn(graph: PDAG) -> Any:
 
 
 def from_causallearn(graph: Any) -> PDAG:
-    """The PDAG of a causal-learn GeneralGraph; circles and two-headed arrows (of a PAG) are refused."""
+    """The PDAG of a causal-learn GeneralGraph; circles and bidirected edges (of a PAG) are refused."""
     names = tuple(node.get_name() for node in graph.get_nodes())
     marks = np.asarray(graph.graph)  # marks[j, i] is the mark at j of the edge between i and j
     for i, j in np.argwhere((marks != 0) | (marks.T != 0)):
         if (marks[i, j], marks[j, i]) not in ((_TAIL, _TAIL), (_TAIL, _ARROW), (_ARROW, _TAIL)):
             edge = graph.get_edge(graph.get_nodes()[i], graph.get_nodes()[j])
-            raise ValueError(f"the edge {edge} is neither directed nor undirected: a PDAG cannot hold it")
+            raise ValueError(f"the edge {edge} is neither directed nor undirected: a PDAG cannot represent it")
     return PDAG(names, (marks == _TAIL).astype(np.int8))
 
 
 def to_gml(graph: PDAG) -> str:
     """A DAG as GML, for ``dowhy.CausalModel(graph=...)`` and networkx.parse_gml.
 
-    It is one line, since DoWhy takes only that for GML, and all but letters, digits, "_", "-" and spaces is
-    written by its number, since DoWhy looks for other formats in the text first.
+    The text is one line, because DoWhy recognises GML only then. Characters other than letters, digits, "_", "-"
+    and spaces are escaped by number, because DoWhy first looks for other formats in the text.
     """
     index = {name: i for i, name in enumerate(_dag(graph, "DoWhy").names)}
     nodes = [f'node [ id {i} label "{_numbered(name)}" ]' for name, i in index.items()]
@@ -230,10 +230,10 @@ def _numbered(name: str) -> str:
 
 
 def strength_table(source: Any) -> list[Row]:
-    """Rows from, to, strength, direction for every ordered pair of variables, as of bnlearn's boot.strength.
+    """Rows from, to, strength, direction for every ordered pair of variables, like boot.strength of bnlearn.
 
-    ``source`` is a fitted model or a Posterior. ``strength`` is P(adjacent), ``direction`` P(from → to | adjacent)
-    and 0 where that is nothing. `edge_table` of the same objects lists the pairs that have some strength.
+    ``source`` is a fitted model or a Posterior. ``strength`` is P(adjacent). ``direction`` is P(from → to |
+    adjacent), and 0 if the strength is 0. `edge_table` of the same objects lists only pairs of positive strength.
     """
     names = getattr(source, "names", None)
     edges = source.edge_probabilities()
@@ -248,12 +248,12 @@ def strength_table(source: Any) -> list[Row]:
 
 
 def write_strength_table(source: Any, path: str | os.PathLike[str]) -> None:
-    """Write `strength_table` as CSV, for read.csv in R; a file of this name is replaced at the end."""
+    """Write `strength_table` as CSV, for read.csv in R. An existing file is replaced once all is written."""
     write_text(Path(path), strength_csv(strength_table(source)))
 
 
 def strength_csv(rows: Iterable[Row], digits: int | None = None) -> str:
-    """Rows from, to, strength, direction as the text of a CSV file, rounded to so many digits if given."""
+    """Rows from, to, strength, direction as the text of a CSV file, rounded to ``digits`` if given."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ["from", "to", "strength", "direction"], lineterminator="\n")
     writer.writeheader()
@@ -264,16 +264,16 @@ def strength_csv(rows: Iterable[Row], digits: int | None = None) -> str:
 
 
 def model_string(dag: PDAG) -> str:
-    """A DAG as bnlearn's model string, "[A][B|A][C|A:B]": parents before children, else in the order of names."""
+    """A DAG as a model string of bnlearn, "[A][B|A][C|A:B]": parents before children, ties in order of names."""
     for name in _dag(dag, "a model string").names:
         if not name or set(name) & set("[]|:"):
-            raise ValueError(f"the name {name!r} is empty or holds one of [ ] | :, so it cannot stand: rename it")
+            raise ValueError(f"the name {name!r} is empty or holds one of [ ] | :, which delimit names: rename it")
     nodes = [dag.names[i] for i in topological_order(dag.adjacency)]
     return "".join(f"[{'|'.join([name, ':'.join(dag.parents(name))]).rstrip('|')}]" for name in nodes)
 
 
 def from_model_string(text: str, names: Iterable[str] | None = None) -> PDAG:
-    """The DAG of a model string; its nodes in the order of ``names``, by default sorted, as in bnlearn."""
+    """The DAG of a model string. Its nodes are in the order of ``names``, by default sorted, as in bnlearn."""
     text = text.strip()
     if wrong := re.sub(r"\[[^\[\]|:]+(\|[^\[\]|:]+(:[^\[\]|:]+)*)?\]", "", text):
         raise ValueError(
@@ -297,12 +297,13 @@ def from_model_string(text: str, names: Iterable[str] | None = None) -> PDAG:
 
 
 def to_graphml(graph: PDAG) -> str:
-    """GraphML text. a – b is written as a → b with the attribute kind="undirected", as most readers (networkx
-    among them) take no graph with edges of both sorts; those of a → b have kind="directed".
+    """GraphML text. a – b is written as a → b with the attribute kind="undirected"; a → b has kind="directed".
+
+    Most readers (networkx among them) accept no graph that mixes directed and undirected edges.
     """
     for name in graph.names:
         if found := re.search("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", name):
-            raise ValueError(f"the name {name!r} holds {found[0]!r}, which XML cannot: rename it")
+            raise ValueError(f"the name {name!r} holds {found[0]!r}, which XML cannot represent: rename it")
     quoted = {name: quoteattr(name, {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}) for name in graph.names}
     lines = [f"    <node id={own}/>" for own in quoted.values()]
     for kind, edges in (("directed", graph.directed_edges()), ("undirected", graph.undirected_edges())):
@@ -319,10 +320,10 @@ def to_graphml(graph: PDAG) -> str:
 
 
 def from_graphml(text: str) -> PDAG:
-    """The graph of a GraphML text: `to_graphml`'s, or of other software.
+    """The graph of a GraphML text, written by `to_graphml` or by other software.
 
-    An edge is undirected if its attribute kind says so, if it or the graph is declared undirected, or if its
-    opposite is there too. Nodes are named by their ids.
+    An edge is undirected if its attribute kind says so, if it or the graph is declared undirected, or if the
+    opposite edge exists too. Nodes are named by their ids.
     """
     try:
         root = ET.fromstring(text)
@@ -332,11 +333,11 @@ def from_graphml(text: str) -> PDAG:
     if root.tag != f"{{{_GRAPHML}}}graphml" or graph is None:
         raise ValueError(f"not GraphML: the text holds a {root.tag!r}, not a graphml element with a graph")
     for found in _unread(root, graph):
-        raise ValueError(f"the GraphML text holds {found}, which a PDAG cannot: flatten the graph first")
+        raise ValueError(f"the GraphML text holds {found}, which a PDAG cannot represent: flatten the graph first")
     kinds = {key.get("id") for key in root.findall("g:key", _SPACE) if key.get("attr.name") == _KIND}
     nodes = graph.findall("g:node", _SPACE)
     if bare := [k for k, node in enumerate(nodes, 1) if "id" not in node.attrib]:
-        raise ValueError(f"node {bare[0]} of the GraphML text has no id: give each its own")
+        raise ValueError(f"node {bare[0]} of the GraphML text has no id: give each node an id")
     names = tuple(node.attrib["id"] for node in nodes)
     _check_count(names)
     index = {name: i for i, name in enumerate(names)}
@@ -344,7 +345,7 @@ def from_graphml(text: str) -> PDAG:
     for edge in graph.findall("g:edge", _SPACE):
         ends = [edge.get("source", ""), edge.get("target", "")]
         if unknown := [end for end in ends if end not in index]:
-            raise ValueError(f"an edge ends at {unknown[0]!r}, which is no node of the GraphML text")
+            raise ValueError(f"an edge ends at {unknown[0]!r}, which is not a node of the GraphML text")
         a, b = (index[end] for end in ends)
         kind = [data.text for data in edge.findall("g:data", _SPACE) if data.get("key") in kinds]
         default = "true" if graph.get("edgedefault") == "directed" else "false"
@@ -355,7 +356,7 @@ def from_graphml(text: str) -> PDAG:
 
 
 def _unread(root: ET.Element, graph: ET.Element) -> Iterator[str]:
-    """What a GraphML text holds besides the nodes and edges of one graph, in words."""
+    """Descriptions of what a GraphML text holds besides the nodes and edges of one graph."""
     if (n := len(root.findall("g:graph", _SPACE))) > 1:
         yield f"{n} graphs"
     for path, what in _UNREAD.items():
@@ -365,7 +366,7 @@ def _unread(root: ET.Element, graph: ET.Element) -> Iterator[str]:
 
 
 def to_json(graph: PDAG) -> str:
-    """The graph as JSON text: format, version, names, and pairs of names of directed and undirected edges."""
+    """The graph as JSON text: format, version, names, and the directed and undirected edges as pairs of names."""
     content = {"format": _FORMAT, "version": _VERSION, "names": graph.names}
     return (
         json.dumps({**content, "directed": graph.directed_edges(), "undirected": graph.undirected_edges()}) + "\n"

@@ -1,11 +1,13 @@
-"""Fitted models, trees and posteriors in files: `save` and `load`.
+"""`save` and `load` for fitted models, trees and posteriors.
 
-A file holds what is needed to go on as if the model had just been fitted, without learning again: settings,
-training data, graph, tree, draws of chains if there are any, and the seed. A loaded model gives the same answers
-as the one that was saved. The format is described in docs/file-format.md. It has a version, no pickle and no code
-in it, and a file that is damaged, foreign or newer than this package is refused with the reason (`FormatError`).
+A file holds all that a fitted model needs: settings, training data, graph, tree, draws of the chains if there are
+any, and the seed. A loaded model gives the same answers as the saved one, without learning again.
 
-Only ``random_state`` may be lost: a Generator or RandomState is saved as None, for what it gave is in the seed.
+docs/file-format.md describes the format. It is versioned and holds neither pickles nor code. A file that is
+damaged, foreign or newer than this package raises a `FormatError` with the reason.
+
+Only ``random_state`` may be lost: a Generator or RandomState is saved as None, because the seed drawn from it is
+saved.
 
 >>> import brai, tempfile
 >>> model = brai.BRAI(s=2, random_state=0).fit(brai.load_network("cancer").sample(200, random_state=0))
@@ -54,7 +56,7 @@ from brai.tree.independence import CITest, Oracle
 
 __all__ = ["FormatError", "load", "save"]
 
-_COUNTS = {  # whole numbers that a fitted learner has besides its graph
+_COUNTS = {  # integer attributes of a fitted learner besides its graph
     "BRAI": (),
     "RAI": ("n_repaired_", "n_truncated_"),
     "HillClimbing": ("n_moves_", "n_scored_"),
@@ -64,14 +66,15 @@ _COUNTS = {  # whole numbers that a fitted learner has besides its graph
     "Exact": (),
 }
 _KINDS = (*_COUNTS, "tree", "posterior")
-_OPERATIONAL = frozenset({"checkpoint", "n_jobs", "verbose"})  # where and how to run: never taken from a file
+_OPERATIONAL = frozenset({"checkpoint", "n_jobs", "verbose"})  # settings of the run: never taken from a file
 _UNFIT = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 
 
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted model, a tree (`model.tree_`) or a Posterior; a file of this name is replaced at the end.
+    """Save a fitted model, a tree (`model.tree_`) or a Posterior.
 
-    Models are BRAI, RAI, HillClimbing, OrderSearch, MMHC, Bootstrap and Exact. If saving fails, an old file stays.
+    Models are BRAI, RAI, HillClimbing, OrderSearch, MMHC, Bootstrap and Exact. An existing file is replaced only
+    once all is written; if saving fails, it stays unchanged.
     """
     if isinstance(obj, GGT):
         kind, about, arrays = "tree", {"names": list(obj.names), "s": int(obj.s)}, tree_to(obj)
@@ -84,7 +87,7 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
-    """What `save` put into a file; with ``kind`` ("BRAI", "tree", "posterior", …) it must be that.
+    """Load what `save` wrote. ``kind`` ("BRAI", "tree", "posterior", …) says what it must be, if given.
 
     FormatError, a ValueError, says what is wrong with a file that cannot be used.
     """
@@ -94,7 +97,7 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
         meta, arrays = archive.read(Path(path))
         found = meta.get("kind")
         if found not in _KINDS:
-            raise FormatError(f"it holds a {found!r}, which is none of {', '.join(_KINDS)}")
+            raise FormatError(f"it holds a {found!r}, which is not one of {', '.join(_KINDS)}")
         if kind not in (None, found):
             raise FormatError(f"it holds a {found}, not a {kind}: give another file")
         stored = Stored(arrays)
@@ -105,7 +108,7 @@ def load(path: str | os.PathLike[str], kind: str | None = None) -> Any:
             raise
         except _UNFIT as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise FormatError(f"its content does not fit together ({reason}): save it again") from None
+            raise FormatError(f"its content is inconsistent ({reason}): save it again") from None
     except FormatError as error:
         raise FormatError(f"cannot load {os.fspath(path)!r}: {error}") from None
     return result
@@ -127,7 +130,7 @@ def _from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
 def _count(meta: Mapping[str, Any], name: str, least: int = 0) -> int:
     value = meta[name]
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {value!r}, not a whole number from {least} on")
+        raise ValueError(f"{name} is {value!r}, not an integer of at least {least}")
     return value
 
 
@@ -137,8 +140,8 @@ def _count(meta: Mapping[str, Any], name: str, least: int = 0) -> int:
 def _class_of(obj: Any) -> str:
     name = type(obj).__name__
     if name not in _COUNTS or type(obj) is not getattr(brai, name):
-        cure = "a graph or network is written by brai.files.exchange or its own methods"
-        raise TypeError(f"a {name} cannot be saved, only {', '.join(_COUNTS)}, trees and posteriors; {cure}")
+        cure = "write a graph or network with brai.files.exchange or with its own methods"
+        raise TypeError(f"a {name} cannot be saved, only {', '.join(_COUNTS)}, trees and posteriors: {cure}")
     return name
 
 
@@ -201,7 +204,7 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     elif kind == "Bootstrap":
         cpdags = graphs_from("members", stored, data.names)
         if not cpdags or not all(cpdag.is_cpdag() for cpdag in set(cpdags)):
-            raise ValueError("its members are not one or more CPDAGs")
+            raise ValueError("its members are not CPDAGs, or there are none")
         scores = stored.numbers("members.log_scores", len(cpdags)).tolist()
         model.members_ = list(zip(cpdags, scores, strict=True))
     elif kind == "Exact":
@@ -228,15 +231,15 @@ def _settings_to(model: Any) -> dict[str, Any]:
 
 
 def _learner(kind: str, settings: Mapping[str, Any]) -> Any:
-    """A learner, not fitted; what a file does not say is as it is by default, and what it may not say too."""
+    """An unfitted learner. Settings that are missing or not taken from a file have their defaults."""
     if kind not in _COUNTS:
-        raise ValueError(f"{kind!r} is none of {', '.join(_COUNTS)}")
+        raise ValueError(f"{kind!r} is not one of {', '.join(_COUNTS)}")
     told = {name: _decoded(value) for name, value in settings.items() if name not in _OPERATIONAL}
     return getattr(brai, kind)(**told)
 
 
 def _encoded(value: Any) -> Any:
-    """Plain JSON for a setting or a label; what JSON does not know is a dict with a type."""
+    """A setting or a label as plain JSON; a value that JSON cannot represent is a dict with a type."""
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -263,7 +266,7 @@ def _encoded(value: Any) -> Any:
             return {"type": "SeedSequence", "entropy": entropy, "spawn_key": [int(k) for k in value.spawn_key]}
         case np.random.Generator() | np.random.RandomState():
             return None
-        case np.ndarray() | list() | tuple() if np.ndim(value) == 2:  # edges that are allowed
+        case np.ndarray() | list() | tuple() if np.ndim(value) == 2:  # allowed edges
             return {"type": "array", "rows": np.array(value, bool).astype(int).tolist()}
     if type(value).__name__ in _COUNTS:
         return {"type": "learner", "kind": _class_of(value), "settings": _settings_to(value)}
@@ -293,7 +296,7 @@ def _decoded(value: Any) -> Any:
             if not all(
                 isinstance(part, int) for part in [*(entropy if isinstance(entropy, list) else [entropy]), *key]
             ):
-                raise ValueError(f"a seed is made of {entropy!r} and {key!r}, not of whole numbers")
+                raise ValueError(f"a seed consists of {entropy!r} and {key!r}, not of integers")
             return np.random.SeedSequence(entropy, spawn_key=tuple(key))
         case "Knowledge":
             return Knowledge(**content)
@@ -302,4 +305,4 @@ def _decoded(value: Any) -> Any:
         case "learner":
             return _learner(content["kind"], content["settings"])
         case other:
-            raise ValueError(f"a setting is of the type {other!r}, which is unknown")
+            raise ValueError(f"a setting has the unknown type {other!r}")
