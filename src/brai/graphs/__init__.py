@@ -1,1 +1,1 @@
-"""Graphs: algorithms on adjacency arrays, PDAGs, equivalence classes, background knowledge."""
+"""Graphs: algorithms on adjacency arrays, partially directed graphs, equivalence classes, background knowledge."""

@@ -1,7 +1,7 @@
 """Algorithms on graphs given as adjacency arrays: order, completion, Meek rules, extension, d-separation.
 
-Conventions are those of `brai.graphs.pdag`: ``adjacency[i, j] = 1`` is i → j ("row to column"), 1 both ways is i
-– j; a free choice goes to the lowest index. Inside, a set of nodes is a Python integer (bit i for node i).
+Conventions are those of `brai.graphs.pdag`: ``adjacency[i, j] = 1`` is i → j ("row to column"), 1 both ways is
+i – j, and ties go to the lowest index. Internally, a set of nodes is a Python integer with bit i for node i.
 References are listed in `brai.graphs.pdag`.
 """
 
@@ -27,13 +27,13 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def rows(adjacency: Adjacency) -> list[int]:
-    """Per row the set of columns that hold 1."""
+    """For each row the set of columns that hold 1."""
     packed = np.packbits(adjacency.view(bool), axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]
 
 
 def masks(adjacency: Adjacency) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Per node the sets of its parents, its children, its undirected neighbours, and all of them."""
+    """For each node the sets of its parents, its children, its undirected neighbours, and all adjacent nodes."""
     both = list(zip(rows(adjacency), rows(adjacency.T), strict=True))
     pa, ch = [i & ~o for o, i in both], [o & ~i for o, i in both]
     return pa, ch, [o & i for o, i in both], [o | i for o, i in both]
@@ -47,10 +47,10 @@ def array(rows: Sequence[int]) -> Adjacency:
 
 
 def checked(adjacency: ArrayLike) -> Adjacency:
-    """A square 0/1 array with an empty diagonal, as a copy; ValueError says what is wrong."""
+    """A copy of the array; ValueError if it is not a square 0/1 array with a zero diagonal."""
     a = np.asarray(adjacency)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise ValueError(f"adjacency has shape {a.shape}: give a square (d, d) array, one row a node")
+        raise ValueError(f"adjacency has shape {a.shape}: give a square (d, d) array, one row per node")
     for i, j in np.argwhere((a != 0) & (a != 1)):
         raise ValueError(f"adjacency[{i}, {j}] is {a[i, j]}: write 1 for an edge from row to column, else 0")
     for i in np.flatnonzero(a.diagonal()):
@@ -59,9 +59,9 @@ def checked(adjacency: ArrayLike) -> Adjacency:
 
 
 def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) -> list[int]:
-    """Nodes of a DAG, parents before children; of the nodes that may come next, the lowest index first.
+    """Nodes of a DAG, parents before children; ties go to the lowest index.
 
-    ValueError shows a cycle, by ``names`` if given; an undirected edge, set both ways, is one.
+    ValueError if there is a cycle; the message shows it, with ``names`` if given. An undirected edge is a cycle.
     """
     a = checked(adjacency)
     pa, ch, shown = rows(a.T), rows(a), names or range(len(a))
@@ -76,16 +76,16 @@ def topological_order(adjacency: ArrayLike, names: Sequence[str] | None = None) 
                 heappush(ready, j)
     if len(order) < len(pa):
         left = sum(1 << i for i, n in enumerate(waiting) if n)
-        walk = [next(bits(left))]  # each node left has a parent left: walking up must come back
+        walk = [next(bits(left))]  # each node left has a parent left, so walking up must return to a node
         while (up := next(bits(pa[walk[-1]] & left))) not in walk:
             walk.append(up)
         cycle = " → ".join(str(shown[i]) for i in [up, *reversed(walk[walk.index(up) :])])
-        raise ValueError(f"not a DAG: {cycle} is a cycle; turn an edge of it (undirected: use PDAG.to_dag())")
+        raise ValueError(f"not a DAG: {cycle} is a cycle; reverse an edge of it (undirected: use PDAG.to_dag())")
     return order
 
 
 def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
-    """Complete a DAG: its compelled edges stay directed, its reversible edges become undirected."""
+    """The completed PDAG (CPDAG) of a DAG: compelled edges stay directed, reversible edges become undirected."""
     topological_order(given := checked(adjacency))  # refuses a cycle
     made = completed(given)
     assert made is not None
@@ -93,11 +93,11 @@ def dag_to_cpdag(adjacency: ArrayLike) -> Adjacency:
 
 
 def completed(adjacency: Adjacency) -> Adjacency | None:
-    """The same for an array that is known to be a graph; None if it is no DAG."""
-    from brai.kernels.completion import complete  # here, since numba takes long to import
+    """The same for an adjacency array that was checked before; None if it is not a DAG."""
+    from brai.kernels.completion import complete  # imported here because numba is slow to import
 
     given = np.ascontiguousarray(adjacency, np.int8).view()
-    given.setflags(write=False)  # one machine code for all
+    given.setflags(write=False)  # one compiled version for all arguments
     is_dag, made = complete(given)
     return made if is_dag else None
 
@@ -109,9 +109,9 @@ def meek(adjacency: ArrayLike) -> Adjacency:
     - R2: x → w → y (else a directed cycle),
     - R3: x – v → y and x – w → y, with v and w not adjacent (else one or the other).
 
-    On skeleton and v-structures this gives the CPDAG (R4 is needed only with background knowledge). Of the
-    pairs (x, y) that a rule orients the lexicographically first goes first; that matters only in a graph
-    with no consistent extension, where rules can contradict each other.
+    Applied to a skeleton with its v-structures this gives the CPDAG; R4 is needed only with background knowledge.
+    If several pairs (x, y) can be oriented, the lexicographically first is next. The order matters only in a graph
+    without a consistent extension, where rules can contradict each other.
     """
     pa, ch, ne, near = masks(checked(adjacency))
 
@@ -123,25 +123,25 @@ def meek(adjacency: ArrayLike) -> Adjacency:
             or any(between & ~near[v] & ~(1 << v) for v in bits(between))  # R3
         )
 
-    queue = [(x, y) for x in range(len(pa)) for y in bits(ne[x])]  # sorted, so a heap; keeps all ruled pairs
+    queue = [(x, y) for x in range(len(pa)) for y in bits(ne[x])]  # sorted, so a heap; holds all candidate pairs
     while queue:
         x, y = heappop(queue)
         if ne[x] >> y & 1 and ruled(x, y):
             ne[x], ne[y] = ne[x] ^ 1 << y, ne[y] ^ 1 << x
             ch[x], pa[y] = ch[x] | 1 << y, pa[y] | 1 << x
             fresh = [(y, c) for c in bits(ne[y] & ~near[x])]  # R1 with w = x
-            fresh += [(x, c) for c in bits(ne[x] & ch[y])]  # R2, x → y its first edge
-            fresh += [(c, y) for c in bits(ne[y] & (pa[x] | ne[x]))]  # R2, its second; R3 with v or w = x
+            fresh += [(x, c) for c in bits(ne[x] & ch[y])]  # R2 with x → y as its first edge
+            fresh += [(c, y) for c in bits(ne[y] & (pa[x] | ne[x]))]  # R2 as its second edge; R3 with v or w = x
             for pair in fresh:
                 heappush(queue, pair)
     return array([c | n for c, n in zip(ch, ne, strict=True)])
 
 
 def extend(adjacency: Adjacency) -> tuple[Adjacency, list[int]]:
-    """Consistent extension by Dor & Tarsi 1992, and the nodes left when there is none."""
+    """Consistent extension by Dor & Tarsi 1992, and the nodes left over if there is none."""
     pa, ch, ne, near = masks(adjacency)
     found, left = [0] * len(pa), set(range(len(pa)))
-    queue = sorted(left)  # a heap; a node that may not go is asked again when one near it goes
+    queue = sorted(left)  # a heap; a node that cannot be removed is queued again when a neighbour is removed
     while queue:
         x = heappop(queue)
         # (a) x is a sink, (b) each y – x is adjacent to all others adjacent to x
@@ -162,7 +162,7 @@ def v_structures(adjacency: Adjacency) -> set[tuple[int, int, int]]:
 
 
 def markov_equivalent(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether two DAGs (or CPDAGs) have one skeleton and the same v-structures (Verma & Pearl 1990)."""
+    """Whether two DAGs (or CPDAGs) have the same skeleton and the same v-structures (Verma & Pearl 1990)."""
     a, b = checked(a), checked(b)
     if a.shape != b.shape:
         raise ValueError(f"graphs of {len(a)} and {len(b)} nodes: compare graphs over the same nodes")
@@ -172,7 +172,7 @@ def markov_equivalent(a: ArrayLike, b: ArrayLike) -> bool:
 def d_separated(parents: Sequence[Sequence[int]], x: int, y: int, given: Iterable[int]) -> bool:
     """Whether ``given`` d-separates x and y in the DAG with these parent lists (Bayes ball, Shachter 1998).
 
-    The parent lists are taken to be acyclic (not checked: this runs once for every CI test of an oracle).
+    The parent lists must be acyclic. That is not checked, because an oracle calls this for every CI test.
     """
     z = set(given)
     for node in (x, y, *z):
@@ -182,7 +182,7 @@ def d_separated(parents: Sequence[Sequence[int]], x: int, y: int, given: Iterabl
         raise ValueError(f"x = {x}, y = {y}, given = {sorted(z)} overlap: remove the repeated node")
     children: dict[int, list[int]] = {}
     above = [x, y, *z]
-    while above:  # only the ancestors of x, y and z matter: no open path leaves them
+    while above:  # only the ancestors of x, y and z matter: an open path stays within them
         if (node := above.pop()) not in children:
             children[node] = []
             above.extend(parents[node])
@@ -198,6 +198,6 @@ def d_separated(parents: Sequence[Sequence[int]], x: int, y: int, given: Iterabl
                 return False
             if node not in z:
                 stack.extend((child, False) for child in children[node])
-            if from_child != (node in z):  # passes up through a free node, bounces off a given one
+            if from_child != (node in z):  # passes up through an unobserved node, bounces off an observed one
                 stack.extend((parent, True) for parent in parents[node])
     return True

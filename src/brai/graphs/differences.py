@@ -1,4 +1,4 @@
-"""The edges of a graph as lines to draw or list, and the pairs that two graphs join otherwise."""
+"""The edges of a graph as lines to draw or list, and the edges in which two graphs differ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brai.graphs.pdag import PDAG
 
 
 class Line(NamedTuple):
-    """An edge between two nodes, by their indices; an undirected one has its smaller index first."""
+    """An edge between two nodes, by their indices; an undirected edge has the smaller index first."""
 
     tail: int
     head: int
@@ -18,21 +18,21 @@ class Line(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A pair that two graphs join otherwise: its line in the first and in the second, None where there is none."""
+    """A pair of nodes at which two graphs differ: its edge in the first and in the second, None if absent."""
 
     first: Line | None
     second: Line | None
 
     @property
     def line(self) -> Line:
-        """The line of the second graph, or of the first where it was removed."""
+        """The edge of the second graph, or of the first graph if it was removed."""
         found = self.second or self.first
         assert found is not None
         return found
 
     @property
     def kind(self) -> Literal["added", "removed", "turned"]:
-        """What leads from the first graph to the second."""
+        """The change from the first graph to the second."""
         return "added" if self.first is None else "removed" if self.second is None else "turned"
 
 
@@ -43,7 +43,7 @@ def lines(graph: PDAG) -> list[Line]:
 
 
 def differences(first: PDAG, second: PDAG) -> list[Difference]:
-    """The pairs joined otherwise, as many as the structural Hamming distance; indices are those of ``first``."""
+    """The pairs at which two graphs differ, in indices of ``first``; as many as the Hamming distance (SHD)."""
     one, two = (
         {(min(line[:2]), max(line[:2])): line for line in lines(graph)}
         for graph in (first, second.reorder(first.names))

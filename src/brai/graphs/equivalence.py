@@ -1,11 +1,13 @@
-"""Markov equivalence classes: how many DAGs a CPDAG stands for, all of them, and uniform draws.
+"""Markov equivalence classes: counting, listing and uniformly sampling the DAGs of a CPDAG.
 
-The undirected edges of a CPDAG fall into chain components, each a connected chordal graph. A DAG of the class
-directs every component on its own, without a directed cycle or a v-structure, and so from one root (Andersson,
-Madigan & Perlman 1997). Choosing the root directs part of the component; what stays undirected are connected
-chordal graphs again (He, Jia & Yu 2015). That recursion lists and draws DAGs here, each as one topological
-order. Roots are drawn in proportion to the number of DAGs they leave; ``cliquepicking`` counts these in
-polynomial time (Wienöbst, Bannach & Liśkiewicz 2021). Its own sampler takes no seed, so it is not used.
+The undirected edges of a completed PDAG (CPDAG) form chain components, each a connected chordal graph. A DAG of
+the class orients each component independently, without a directed cycle or a v-structure. So each component has
+one root (Andersson, Madigan & Perlman 1997). Choosing the root orients part of the component. What stays
+undirected consists of connected chordal graphs again (He, Jia & Yu 2015).
+
+This recursion lists and draws DAGs, each represented by one topological order. A root is drawn in proportion to
+the number of DAGs that have it. ``cliquepicking`` counts them in polynomial time (Wienöbst, Bannach & Liśkiewicz
+2021); its own sampler is not used, because it takes no seed.
 
 >>> found = EquivalenceClass(PDAG.from_edges("abc", undirected=[("a", "b"), ("b", "c")]))
 >>> found.size, [found.to_dag(order).directed_edges() for order in found.orders()]
@@ -33,17 +35,17 @@ from numpy.typing import NDArray
 from brai.graphs.adjacency import array, bits, masks
 from brai.graphs.pdag import PDAG
 
-Chordal: TypeAlias = tuple[int, ...]  # connected chordal graph on 0..n-1: per node the set of its neighbours
-Masks: TypeAlias = list[int]  # per node a set of nodes
+Chordal: TypeAlias = tuple[int, ...]  # connected chordal graph on 0..n-1: for each node the set of its neighbours
+Masks: TypeAlias = list[int]  # for each node a set of nodes
 Directions: TypeAlias = tuple[
     NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]
 ]  # tails, heads, P(tail → head)
 
-MOST_PARTS = 1_000  # different parts of one component up to which directions are worked out exactly
+MOST_PARTS = 1_000  # most distinct parts of a component for which directions are computed exactly
 
 
 class Part(NamedTuple):
-    """A chordal graph inside a larger one: node i of it is nodes[i] there."""
+    """A chordal graph inside a larger graph: its node i is nodes[i] there."""
 
     nodes: tuple[int, ...]
     graph: Chordal
@@ -55,7 +57,7 @@ def _single(node: int) -> Part:
 
 
 def _connected(nodes: int, near: Sequence[int]) -> Iterator[Part]:
-    """Connected components of the graph induced on a set of nodes, each on its own numbers."""
+    """Connected components of the subgraph induced by a set of nodes; the nodes of each are renumbered from 0."""
     while nodes:
         found, edge = 0, nodes & -nodes
         while edge:
@@ -75,14 +77,14 @@ def _connected(nodes: int, near: Sequence[int]) -> Iterator[Part]:
 
 @lru_cache(2**14)
 def parts_after(graph: Chordal, root: int) -> tuple[Part, ...]:
-    """The root, then the parts that stay undirected once it is the root; other edges go from earlier to later.
+    """The root, then the parts that stay undirected given this root; other edges go from earlier to later parts.
 
-    Algorithm 1 of Wienöbst et al.: a lexicographic search from the root. The nodes wait in a sequence of sets,
-    split by each visited node into its neighbours and, after them, the others; a set nobody of which was
-    visited before it came first is a part, or several.
+    Algorithm 1 of Wienöbst et al.: a lexicographic search from the root. Unvisited nodes are kept in a sequence of
+    sets. Each visited node splits every set into its neighbours and, after them, the other nodes. A set that
+    becomes first while none of its nodes is visited forms one or more parts.
     """
     sets = [1 << root, (1 << len(graph)) - 1 & ~(1 << root)]
-    before, after = [-1, 0], [1, -1]  # by set, the ones beside it
+    before, after = [-1, 0], [1, -1]  # previous and next set of each set
     home, first, visited, started = [1] * len(graph), 0, 0, 1 << root
     parts = [_single(root)]
     while first >= 0:
@@ -100,7 +102,7 @@ def parts_after(graph: Chordal, root: int) -> tuple[Part, ...]:
         new: dict[int, int] = {}
         for i in bits(graph[low.bit_length() - 1] & ~visited):
             old = home[i]
-            if old not in new:  # neighbours move to a set of their own, in front of where they were
+            if old not in new:  # neighbours move to a new set in front of their old one
                 new[old] = len(sets)
                 sets.append(0)
                 before.append(before[old])
@@ -118,7 +120,7 @@ def parts_after(graph: Chordal, root: int) -> tuple[Part, ...]:
 
 @lru_cache(2**16)
 def count(graph: Chordal) -> int:
-    """Number of ways to direct a connected chordal graph without cycle or v-structure."""
+    """Number of orientations of a connected chordal graph without directed cycles and v-structures."""
     return int(cliquepicking.mec_size([(i, j) for i, near in enumerate(graph) for j in bits(near)]))
 
 
@@ -128,8 +130,8 @@ def _is_tree(graph: Chordal) -> bool:
 
 @lru_cache(2**12)
 def roots(graph: Chordal) -> list[float]:
-    """Probability of each root in a uniform draw, added up."""
-    if _is_tree(graph):  # a root directs it all
+    """Cumulative probabilities of the roots in a uniform draw."""
+    if _is_tree(graph):  # the root determines all directions
         ways = [1] * len(graph)
     else:
         ways = [math.prod(count(own.graph) for own in parts_after(graph, root)) for root in range(len(graph))]
@@ -161,15 +163,15 @@ def _orders(part: Part) -> Iterator[tuple[int, ...]]:
 
 
 class TooManyPartsError(RuntimeError):
-    """A component is too entangled to work out its directions exactly."""
+    """A component has too many parts to compute its edge directions exactly."""
 
 
 @lru_cache(2**10)
 def _directions(graph: Chordal, limit: int) -> Directions | None:
-    """P(i → j) for the edges of a connected chordal graph, over all ways to direct it; None beyond limit parts.
+    """P(i → j) for the edges of a connected chordal graph over all its orientations; None beyond ``limit`` parts.
 
-    The root directs some edges, and the parts it leaves do the rest. A part that turns up again is not worked
-    out again.
+    The root determines some edges, and the recursion into the remaining parts the others. Results are cached per
+    part.
     """
     known: dict[Chordal, NDArray[np.float64]] = {}
     begun = 0
@@ -205,7 +207,7 @@ def _directions(graph: Chordal, limit: int) -> Directions | None:
 
 
 def _tree_directions(graph: Chordal) -> NDArray[np.float64]:
-    """P(i → j) in a tree: the share of nodes on the side of i, for any of them may be the root."""
+    """P(i → j) in a tree: the share of nodes on the side of i, because every node is the root equally often."""
     n, found, above, below = len(graph), np.zeros((len(graph),) * 2), [-1] * len(graph), [1] * len(graph)
     order = [0]
     for i in order:  # grows while it is read
@@ -219,8 +221,10 @@ def _tree_directions(graph: Chordal) -> NDArray[np.float64]:
 
 
 class EquivalenceClass:
-    """The DAGs of one CPDAG (taken to be one, not checked). A DAG is given by a topological order of its nodes:
-    it has the directed edges of the CPDAG, and its undirected edges along the order.
+    """The DAGs of a CPDAG (it is not checked that it is one).
+
+    A DAG is represented by a topological order of its nodes: it has the directed edges of the CPDAG, and the
+    undirected ones oriented along the order.
     """
 
     def __init__(self, cpdag: PDAG):
@@ -229,7 +233,7 @@ class EquivalenceClass:
         self._components = self._sorted(list(_connected((1 << len(cpdag.names)) - 1, self._ne)))
 
     def _sorted(self, parts: list[Part]) -> list[Part]:
-        """Components in an order in which directed edges go from earlier to later ones."""
+        """Components in topological order: directed edges go from earlier to later ones."""
         home = {node: k for k, part in enumerate(parts) for node in part.nodes}
         above = [{home[p] for node in part.nodes for p in bits(self._pa[node])} for part in parts]
         below = [{home[c] for node in part.nodes for c in bits(self._ch[node])} for part in parts]
@@ -248,16 +252,16 @@ class EquivalenceClass:
         return math.prod(count(part.graph) for part in self._components if len(part.nodes) > 1)
 
     def first(self) -> list[int]:
-        """One DAG, always the same."""
+        """One DAG of the class, always the same."""
         return [node for part in self._components for node in _first(part)]
 
     def orders(self) -> Iterator[list[int]]:
-        """Every DAG once. The ways to direct each component are all kept: look at ``size`` first."""
+        """Every DAG once. All orientations of each component are held in memory: check ``size`` first."""
         for orders in product(*map(_orders, self._components)):
             yield list(chain.from_iterable(orders))
 
     def draw(self, rng: np.random.Generator) -> list[int]:
-        """A DAG, each with the same probability."""
+        """A uniform draw of a DAG."""
         return [node for part in self._components for node in _draw(part, rng.random)]
 
     def parents(self, order: Sequence[int]) -> Masks:
@@ -269,7 +273,7 @@ class EquivalenceClass:
         return parents
 
     def ancestors(self, order: Sequence[int]) -> Masks:
-        """Ancestors of each node in the DAG of this order, itself left out."""
+        """Ancestors of each node in the DAG of this order, without the node itself."""
         found, before = [0] * len(order), 0
         for node in order:
             above = mine = self._pa[node] | self._ne[node] & before
@@ -286,15 +290,15 @@ class EquivalenceClass:
         return PDAG(self.cpdag.names, array(self.parents(order)).T)
 
     def certain_parents(self) -> Masks:
-        """For each node those that are a parent of it in every DAG."""
+        """For each node the nodes that are a parent of it in every DAG."""
         return self._pa
 
     def possible_parents(self) -> Masks:
-        """For each node those that are a parent of it in some DAG."""
+        """For each node the nodes that are a parent of it in some DAG."""
         return [p | n for p, n in zip(self._pa, self._ne, strict=True)]
 
     def possible_ancestors(self) -> Masks:
-        """For each node those that are an ancestor of it in some DAG: no others can ever be one."""
+        """For each node the nodes that are an ancestor of it in some DAG."""
         found = [0] * len(self._pa)
         for part in self._components:
             above = sum(1 << node for node in part.nodes)
@@ -305,7 +309,7 @@ class EquivalenceClass:
         return found
 
     def certain_ancestors(self) -> Masks:
-        """For each node those from which compelled edges lead to it."""
+        """For each node the nodes from which a path of compelled edges leads to it."""
         found = [0] * len(self._pa)
         for node in chain.from_iterable(part.nodes for part in self._components):
             for p in bits(self._pa[node]):
@@ -313,7 +317,7 @@ class EquivalenceClass:
         return found
 
     def edge_probabilities(self, limit: int = MOST_PARTS) -> NDArray[np.float64]:
-        """P(i → j) over the DAGs of the class, exactly; TooManyPartsError if a component has too many parts."""
+        """Exact P(i → j) over the DAGs of the class; TooManyPartsError if a component has too many parts."""
         found = array(self._pa).T.astype(np.float64)
         for part in self._components:
             if len(part.nodes) > 1:

@@ -1,8 +1,8 @@
-"""What is known of a graph before there are data: edges that must or may not be, tiers, roots and leaves.
+"""Background knowledge about a graph: required and forbidden edges, tiers, roots and leaves.
 
-Each statement is about single edges, so a DAG obeys if each of its families does. `Knowledge` speaks of names;
-`Knowledge.bound` checks it against the variables and against itself, and gives two arrays, which edges are allowed
-and which are required. If nothing contradicts, some DAG obeys: that of the required edges alone.
+Each statement is about single edges, so a DAG satisfies it if each of its families does. `Knowledge` refers to
+variables by name. `Knowledge.bound` checks the names, looks for contradictions, and returns two arrays: the
+allowed and the required edges. Without a contradiction some DAG satisfies the knowledge: the required edges alone.
 
 >>> known = Knowledge(required=[("smoke", "lung")], tiers=[["asia", "smoke"], ["lung", "tub"]])
 >>> known.bound(["asia", "lung", "smoke", "tub"]).allowed.astype(int)
@@ -33,59 +33,57 @@ from brai.runtime.checks import near
 
 Edge: TypeAlias = tuple[str, str]
 
-MAX_PARTS = 100  # of a dotted key in a TOML file
+MAX_PARTS = 100  # most parts of a dotted key in a TOML file
 PGMPY = {"required_edges": "required", "forbidden_edges": "forbidden", "temporal_order": "tiers"}
 
 
 class KnowledgeError(ValueError):
-    """Knowledge that no graph can obey, or that speaks of variables that are not there."""
+    """Knowledge that contradicts itself, or that names unknown variables."""
 
 
 class Bounds(NamedTuple):
-    """Which edges may be and which must, (d, d) row to column; a required edge is allowed, its reverse is not."""
+    """Allowed and required edges, (d, d) row to column; a required edge is allowed, its reverse is not."""
 
     allowed: NDArray[np.bool_]
     required: NDArray[np.bool_]
 
     @classmethod
     def free(cls, d: int) -> Bounds:
-        """Nothing is known."""
+        """No constraints: every edge is allowed, none is required."""
         return cls(~np.eye(d, dtype=bool), np.zeros((d, d), bool))
 
     @property
     def is_free(self) -> bool:
-        """Whether every edge may be and none must."""
+        """Whether every edge is allowed and none is required."""
         return bool(self.allowed.sum() == len(self.allowed) * (len(self.allowed) - 1))
 
     @property
     def codes(self) -> NDArray[np.uint8]:
-        """0 for an edge that may not be, 1 for one that may, 2 for one that must
-        (brai.kinds.discrete.contingency.MUST).
-        """
+        """0 for a forbidden edge, 1 for an allowed edge, 2 for a required edge (brai.kernels.interface.MUST)."""
         return np.asarray(self.allowed + self.required.astype(np.uint8))
 
     @property
     def before(self) -> NDArray[np.uint8]:
-        """0 where i can be no ancestor of j, 2 where i → j must be, else 1."""
+        """0 if i cannot be an ancestor of j, 2 if i → j is required, else 1."""
         if self.is_free:
             return np.ones(self.allowed.shape, np.uint8)
         may = _closure(self.allowed) & ~_closure(self.required).T
         return np.asarray(may + self.required.astype(np.uint8))
 
     def obeyed_by(self, adjacency: NDArray[Any]) -> bool:
-        """Whether a DAG obeys."""
+        """Whether a DAG satisfies the constraints."""
         edges = np.asarray(adjacency, bool)
         return not (edges & ~self.allowed).any() and bool(edges[self.required].all())
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """Statements that a graph has to obey; names that no statement mentions are free.
+    """Constraints on a graph; variables that no statement names are unconstrained.
 
     Parameters
     ----------
     required : pairs (a, b), a → b is in the graph
-    forbidden : pairs (a, b), a → b is not in the graph; b → a may be, unless (b, a) is forbidden too
+    forbidden : pairs (a, b), a → b is not in the graph; b → a is allowed unless (b, a) is forbidden too
     tiers : groups of names, no edge leads from a later group to an earlier one
     roots : names without parents
     leaves : names without children
@@ -102,16 +100,17 @@ class Knowledge:
             object.__setattr__(self, name, _edges(name, getattr(self, name)))
         for name in ("roots", "leaves"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
-        tiers = getattr(self, "tiers")  # noqa: B009 - before it is what its type says
+        tiers = getattr(self, "tiers")  # noqa: B009 - not yet of its declared type
         if isinstance(tiers, str | bytes | Mapping) or not isinstance(tiers, Iterable):
             raise KnowledgeError(f"tiers is {shown(tiers)}: give groups of names, [['a', 'b'], ['c']]")
         object.__setattr__(self, "tiers", tuple(_names("a tier", tier) for tier in tiers))
 
     @classmethod
     def of(cls, value: Any) -> Knowledge:
-        """Knowledge from None (nothing), a mapping, or an object as pgmpy's ExpertKnowledge.
+        """Knowledge from None (no constraints), a mapping, or an object like pgmpy's ExpertKnowledge.
 
-        A mapping has the arguments of Knowledge, or pgmpy's: required_edges, forbidden_edges, temporal_order.
+        The keys of a mapping are the arguments of Knowledge, or those of pgmpy: required_edges, forbidden_edges,
+        temporal_order.
         """
         if value is None:
             return cls()
@@ -128,7 +127,7 @@ class Knowledge:
                 )
         space = given.pop("search_space", None) or ()
         if not hasattr(space, "__len__") or len(space):
-            raise KnowledgeError("knowledge has a search_space: write what is outside of it as forbidden edges")
+            raise KnowledgeError("knowledge has a search_space: give the edges outside of it as forbidden edges")
         settings: dict[str, Any] = {}
         for key, own in given.items():
             name = PGMPY.get(key, key)
@@ -164,9 +163,9 @@ class Knowledge:
             raise KnowledgeError(f"{path} is not a TOML file: {error}") from error
 
     def bound(self, names: Sequence[str]) -> Bounds:
-        """Which edges between these variables are allowed and which required; KnowledgeError on a contradiction.
+        """The allowed and the required edges between these variables; KnowledgeError on a contradiction.
 
-        Where required edges lead from a to b, b → a is not allowed.
+        If a path of required edges leads from a to b, then b → a is not allowed.
         """
         place = {name: i for i, name in enumerate(names)}
         self._check_names(place)
@@ -176,7 +175,9 @@ class Knowledge:
         self._check_cycles(required, names)
         against = self._against()
         if broken := [said for edge in self.required for said in against(*edge)]:
-            raise KnowledgeError(f"no graph obeys: {'; '.join(broken)}: take one of each two back")
+            raise KnowledgeError(
+                f"a required edge contradicts another statement: {'; '.join(broken)}: remove one of the two"
+            )
         for a, b in self.forbidden:
             allowed[place[a], place[b]] = False
         tier = np.full(len(names), -1)
@@ -188,16 +189,16 @@ class Knowledge:
         return Bounds(allowed & ~_closure(required).T, required)
 
     def violations(self, dag: PDAG) -> list[str]:
-        """The statements that a DAG does not obey, each in words; none if it obeys."""
+        """Descriptions of the statements that a DAG violates; empty if it satisfies all of them."""
         if not dag.is_dag():
-            raise ValueError("the graph is not a DAG: ask for a DAG of it, or whether its class `admits` one")
+            raise ValueError("the graph is not a DAG: give a DAG, or use `admits` for an equivalence class")
         self.bound(dag.names)
         edges, against = dict.fromkeys(dag.directed_edges()), self._against()
-        missing = [f"{_arrow(a, b)} is required and not there" for a, b in self.required if (a, b) not in edges]
+        missing = [f"{_arrow(a, b)} is required but missing" for a, b in self.required if (a, b) not in edges]
         return missing + [said for edge in edges for said in against(*edge)]
 
     def admits(self, graph: PDAG) -> bool:
-        """Whether some DAG of the class of a DAG or CPDAG obeys."""
+        """Whether some DAG in the equivalence class of a DAG or CPDAG satisfies the knowledge."""
         cpdag = graph.to_cpdag()
         edges = directed(cpdag, self.bound(cpdag.names))
         if edges is None:
@@ -206,7 +207,7 @@ class Knowledge:
         return not left and np.array_equal(dag_to_cpdag(dag), cpdag.adjacency)
 
     def _against(self) -> Callable[[str, str], list[str]]:
-        """A function that says what forbids a → b, in words."""
+        """A function that lists the reasons why a → b is not allowed."""
         forbidden, roots, leaves = set(self.forbidden), set(self.roots), set(self.leaves)
         tier = {name: t for t, names in enumerate(self.tiers) for name in names}
 
@@ -226,7 +227,7 @@ class Knowledge:
         for name in (*edges, *in_tiers, *self.roots, *self.leaves):
             if name not in place:
                 raise KnowledgeError(
-                    f"knowledge speaks of {name!r}, which is no variable{near(name, place)}: correct the name"
+                    f"knowledge names {name!r}, which is not a variable{near(name, place)}: correct the name"
                 )
         for name, times in Counter(in_tiers).items():
             if times > 1:
@@ -246,13 +247,13 @@ class Knowledge:
                 walk.append(up)
             cycle = [up, *reversed(walk[walk.index(up) :])]
             edges = ", ".join(_arrow(names[i], names[j]) for i, j in pairwise(cycle))
-            raise KnowledgeError(f"required edges form a cycle: {edges}: take one of them back")
+            raise KnowledgeError(f"required edges form a cycle: {edges}: remove one of them")
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """What is in a TOML file; RecursionError if it is nested too deeply.
+    """The content of a TOML file; RecursionError if it is nested too deeply.
 
-    A key of n parts, a.a.a..., takes tomllib the square of n in memory. So it is looked for first.
+    For a dotted key of n parts, a.a.a..., tomllib needs memory of order n². So long keys are refused first.
     """
     text = Path(path).read_text(encoding="utf-8")
     bare = re.sub("[ \t]", "", re.sub("\"[^\"\n]*\"|'[^'\n]*'", "quoted", text))
@@ -266,7 +267,7 @@ _FIELDS = tuple(field.name for field in fields(Knowledge))
 
 
 def directed(graph: PDAG, bounds: Bounds) -> NDArray[np.int8] | None:
-    """A graph, its undirected edges directed where only one way is allowed; None if the others do not obey."""
+    """The graph with edges directed if only one direction is allowed; None if the graph violates the bounds."""
     edges = graph.adjacency.copy()
     undirected = edges & edges.T
     edges[undirected.astype(bool) & ~bounds.allowed] = 0
@@ -277,7 +278,7 @@ def directed(graph: PDAG, bounds: Bounds) -> NDArray[np.int8] | None:
 
 
 def _closure(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether a way leads from i to j."""
+    """Transitive closure: whether a path leads from i to j."""
     if edges.sum() == len(edges) * (len(edges) - 1):  # all
         return np.ones_like(edges)
     found = edges.copy()

@@ -1,10 +1,10 @@
-"""The DAGs of a Markov equivalence class that obey what is known.
+"""The DAGs of a Markov equivalence class that satisfy background knowledge.
 
-The DAGs of a Markov equivalence class have one skeleton, so knowledge comes down to the directions of some of its
-edges. Once these are directed, Meek's rules R1–R4 (1995) direct what follows from them, and each edge that is
-still undirected can go both ways in a DAG that obeys (a maximally oriented PDAG, MPDAG). To count its DAGs is
-hard in general (Wienöbst, Bannach & Liśkiewicz 2023), so a posterior under knowledge is one over DAGs: a
-`Posterior` whose graphs are DAGs, each a class of its own.
+The DAGs of a Markov equivalence class share their skeleton, so knowledge reduces to the directions of some edges.
+Once these are directed, Meek's rules R1–R4 (1995) direct what follows from them. The result is a maximally
+oriented PDAG (MPDAG): each of its undirected edges can take either direction in a DAG that satisfies the
+knowledge. Counting its DAGs is hard in general (Wienöbst, Bannach & Liśkiewicz 2023). So a posterior with
+knowledge is over DAGs: a `Posterior` whose graphs are DAGs instead of classes.
 
 References: Knuth 1975, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29. Meek
 1995, "Causal inference and causal explanation with background knowledge", UAI. Wienöbst, Bannach & Liśkiewicz
@@ -23,20 +23,23 @@ from brai.graphs.adjacency import Adjacency, bits, masks, meek
 from brai.graphs.knowledge import Knowledge, KnowledgeError, directed
 from brai.graphs.pdag import PDAG
 
-MOST = 4096  # DAGs that the posterior of several classes holds, about
-LEAST = 16  # DAGs of a class that are listed in any case
+MOST = 4096  # approximate number of DAGs in the posterior of several classes
+LEAST = 16  # DAGs that are listed of each class in any case
 
 
 def restricted(cpdag: PDAG, known: Knowledge) -> PDAG:
-    """The CPDAG with the edges directed that are so in all of its DAGs that obey; some DAG must."""
+    """The CPDAG with those edges directed whose direction all its DAGs that satisfy the knowledge share.
+
+    KnowledgeError if none of its DAGs satisfies the knowledge.
+    """
     edges = directed(cpdag, known.bound(cpdag.names))
     if edges is None:
-        raise KnowledgeError("no DAG of the class obeys what is known: ask `Knowledge.admits` first")
+        raise KnowledgeError("no DAG of the class satisfies the knowledge: check with `Knowledge.admits` first")
     return PDAG(cpdag.names, _closed(edges))
 
 
 def _closed(edges: Adjacency) -> Adjacency:
-    """Closed under R1–R4. R4: x – y becomes x → y if x – w → v → y, x and v are adjacent, w and y are not."""
+    """The closure under R1–R4. R4: x – y becomes x → y if x – w → v → y, x and v are adjacent, w and y are not."""
     while True:
         edges = meek(edges)
         pa, _, ne, near = masks(edges)
@@ -55,7 +58,7 @@ def _closed(edges: Adjacency) -> Adjacency:
 
 
 def _ways(edges: Adjacency) -> tuple[Adjacency, Adjacency] | None:
-    """The graph with its first undirected edge directed one way and the other; None if there is none."""
+    """The two graphs with the first undirected edge directed either way; None if there is none."""
     undirected = np.argwhere(edges & edges.T)
     if not len(undirected):
         return None
@@ -75,10 +78,10 @@ def _listed(edges: Adjacency) -> Iterator[Adjacency]:
 
 
 def obeying_dags(graph: PDAG, limit: int, rng: np.random.Generator) -> tuple[list[PDAG], NDArray[np.float64]]:
-    """DAGs of a `restricted` graph and of how many each stands: all of them, 1 each, or ``limit`` draws.
+    """DAGs of a `restricted` graph and their weights: all of them with weight 1, or ``limit`` weighted draws.
 
-    A draw directs one edge after the other by the toss of a coin. With k tosses it comes by a chance of 2^-k and
-    stands for 2^k / limit DAGs (Knuth 1975), so sums over draws are right on average.
+    A draw directs edge after edge by a fair coin. After k tosses its probability is 2^-k, so its importance weight
+    is 2^k / limit (Knuth 1975). Weighted sums over draws are unbiased estimates of sums over all DAGs.
     """
     found: list[PDAG] = []
     for edges in _listed(graph.adjacency):

@@ -1,12 +1,12 @@
-"""Directed, undirected and mixed graphs over named variables: PDAG, completion, extension, distance.
+"""Partially directed acyclic graphs (PDAGs) over named variables: completion, extension, distance.
 
-A Bayesian network is known from data up to its Markov equivalence class: the DAGs with one skeleton and
-one set of v-structures (Verma & Pearl 1990). A class is written as its completed PDAG (CPDAG): an edge is
-directed if all DAGs of the class direct it so, and undirected otherwise.
+Data determine a directed acyclic graph (DAG) only up to its Markov equivalence class: the DAGs with the same
+skeleton and the same v-structures (Verma & Pearl 1990). A class is represented by its completed PDAG (CPDAG): an
+edge is directed if all DAGs of the class agree on its direction, and undirected otherwise.
 
-Conventions: ``adjacency[i, j] = 1`` is the edge i → j ("row to column"), 1 both ways is i – j. Where a
-choice is free (next node of an order, of an extension; next edge to orient) the lowest index is taken.
-The algorithms are in `brai.graphs.adjacency`.
+Conventions: ``adjacency[i, j] = 1`` is the edge i → j ("row to column"), 1 both ways is i – j. Ties (the next node
+of an order or an extension, the next edge to orient) go to the lowest index. The algorithms are in
+`brai.graphs.adjacency`.
 
 >>> print(PDAG.from_edges("abcd", directed=[("a", "c"), ("b", "c"), ("c", "d")]).to_cpdag())
 a -> c
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-PER_PAIR = 5  # bytes of memory for a pair of nodes while a graph is made and checked
-MANY = 4000  # nodes from which memory is looked at before a graph is made
-LONG = 200  # characters of a name from which on none like it is looked for: that takes their square
+PER_PAIR = 5  # bytes of memory per pair of nodes while a graph is made and checked
+MANY = 4000  # nodes above which free memory is checked before a graph is made
+LONG = 200  # characters of a name above which no similar name is searched: that takes quadratic time
 
 Family: TypeAlias = tuple[int, tuple[int, ...]]  # a variable and its parents, in increasing order
 
 
 class Draw(NamedTuple):
-    """A DAG, as its families sorted by child, and its log score."""
+    """A DAG, given by its families sorted by child, and its log score."""
 
     families: tuple[Family, ...]
     log_score: float
@@ -74,7 +74,7 @@ class NoExtensionError(ValueError):
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse what cannot name nodes: other than text, or twice the same."""
+    """Refuse names that are not text or that repeat."""
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"node name {name!r} is {type(name).__name__}: names are strings, use str()")
@@ -84,7 +84,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def blank(names: Sequence[str]) -> Adjacency:
-    """The adjacency of a graph without edges; MemoryError before it is made if graphs of this size do not fit."""
+    """The adjacency array of a graph without edges; MemoryError if graphs of this size do not fit into memory."""
     check_names(names)
     if (d := len(names)) > MANY:
         memory.check(PER_PAIR * d * d, f"a graph of {d} nodes, an array of {d} x {d},", "leave nodes out")
@@ -126,14 +126,14 @@ class PDAG:
         names, a = tuple(self.names), checked(self.adjacency)
         check_names(names)
         if len(a) != len(names):
-            raise ValueError(f"{len(names)} names for an adjacency of shape {a.shape}: give one name a row")
+            raise ValueError(f"{len(names)} names for an adjacency of shape {a.shape}: give one name per row")
         object.__setattr__(self, "names", names)
-        # an array over immutable bytes: not even setflags(write=True) opens it
+        # an array over immutable bytes: not even setflags(write=True) makes it writable
         object.__setattr__(self, "adjacency", np.ndarray(a.shape, np.int8, a.tobytes()))
 
     @classmethod
     def _trusted(cls, names: tuple[str, ...], adjacency: Adjacency) -> PDAG:
-        """A graph of names and an array that are known to be right."""
+        """A graph from names and an array that were checked before."""
         made = object.__new__(cls)
         object.__setattr__(made, "names", names)
         object.__setattr__(made, "adjacency", np.ndarray(adjacency.shape, np.int8, adjacency.tobytes()))
@@ -146,7 +146,7 @@ class PDAG:
         directed: Iterable[Sequence[str]] = (),
         undirected: Iterable[Sequence[str]] = (),
     ) -> PDAG:
-        """Graph from pairs of names: (a, b) in ``directed`` is a → b. Repeating an edge is harmless."""
+        """Graph from pairs of names: (a, b) in ``directed`` is a → b. An edge may be repeated."""
         a = blank(names := tuple(names))
         index = {name: i for i, name in enumerate(names)}
         for kind, edges in (((1, 0), directed), ((1, 1), undirected)):
@@ -155,7 +155,7 @@ class PDAG:
                 if i == j:
                     raise ValueError(f"edge from {tail!r} to itself: a PDAG has no self loops, remove it")
                 if (a[i, j], a[j, i]) not in ((0, 0), kind):
-                    raise ValueError(f"two different edges join {tail!r} and {head!r}: keep one of them")
+                    raise ValueError(f"two different edges between {tail!r} and {head!r}: keep one of them")
                 a[i, j], a[j, i] = kind
         return cls._trusted(names, a)
 
@@ -164,7 +164,7 @@ class PDAG:
         """DAG in which node i has the parents ``parents[i]``, indices into names."""
         d = len(names := tuple(names))
         if len(parents) != d:
-            raise ValueError(f"{len(parents)} parent lists for {d} names: give one a node, [] for no parents")
+            raise ValueError(f"{len(parents)} parent lists for {d} names: give one per node, [] for no parents")
         a = blank(names)
         for child, listed in enumerate(parents):
             for parent in listed:
@@ -177,7 +177,7 @@ class PDAG:
 
     @classmethod
     def from_networkx(cls, graph: nx.Graph) -> PDAG:
-        """Nodes in the order of ``graph``; two opposite arcs, or an edge of an nx.Graph, are undirected."""
+        """Graph from networkx, in its order of nodes. Opposite arcs and edges of an nx.Graph are undirected."""
         at = {name: i for i, name in enumerate(graph)}
         a = blank(tuple(at))
         for tail, head in graph.edges():
@@ -265,7 +265,7 @@ class PDAG:
         return bool(seen & goal)
 
     def markov_blanket(self, node: str) -> tuple[str, ...]:
-        """Adjacent nodes and other parents of children: in a CPDAG as in each DAG of its class."""
+        """Adjacent nodes and other parents of children. It is the same in a CPDAG and in each DAG of its class."""
         pa, ch, _, near = self._sets
         i = self._at(node)
         blanket = near[i]
@@ -287,35 +287,37 @@ class PDAG:
         return {(self.names[a], self.names[c], self.names[b]) for a, c, b in v_structures_of(self.adjacency)}
 
     def to_dag(self) -> PDAG:
-        """A DAG with the same skeleton, directed edges and v-structures (Dor & Tarsi 1992), sinks of lowest
-        index taken away first; NoExtensionError names the nodes left when there is none.
+        """A DAG with the same skeleton, directed edges and v-structures (Dor & Tarsi 1992).
+
+        Sinks of lowest index are removed first. Without such a DAG, NoExtensionError names the nodes left over.
         """
         dag, left = extend(self.adjacency)
         if left:
             nodes = _few([self.names[i] for i in left], 20)
             raise NoExtensionError(
-                f"no DAG extends this graph: every one of the nodes {nodes}, made a sink, "
-                "turns an edge or adds a v-structure; remove or turn an edge among them"
+                f"no DAG extends this graph: each of the nodes {nodes}, made a sink, "
+                "reverses an edge or adds a v-structure; remove or reverse an edge among them"
             )
         return PDAG(self.names, dag)
 
     def to_cpdag(self) -> PDAG:
-        """Completed PDAG of the class of this DAG, or of the extensions of this PDAG (Chickering 1995)."""
+        """The CPDAG of the class of this DAG, or of the extension of this PDAG (Chickering 1995)."""
         made = completed(self.adjacency)
         return PDAG._trusted(self.names, dag_to_cpdag(self.to_dag().adjacency) if made is None else made)
 
     def meek(self) -> PDAG:
-        """The graph closed under Meek's rules R1–R3: what its edges compel is directed
-        (`brai.graphs.adjacency.meek`).
-        """
+        """The closure under Meek's rules R1–R3, which direct compelled edges (`brai.graphs.adjacency.meek`)."""
         return PDAG(self.names, meek(self.adjacency))
 
     def skeleton(self) -> NDArray[np.bool_]:
-        """Symmetric array: i and j are adjacent."""
+        """Symmetric array: whether i and j are adjacent."""
         return (self.adjacency | self.adjacency.T).view(np.bool_)
 
     def moral(self) -> NDArray[np.bool_]:
-        """Symmetric array: adjacent, or parents of one child; in a CPDAG as in each DAG of its class."""
+        """The moral graph as a symmetric array: whether i and j are adjacent or have a common child.
+
+        It is the same for a CPDAG and for each DAG of its class.
+        """
         moral = self.skeleton()
         for p in self._sets[0]:
             moral[np.ix_(together := list(bits(p)), together)] = True
@@ -323,7 +325,7 @@ class PDAG:
         return moral
 
     def reorder(self, names: Iterable[str]) -> PDAG:
-        """The same graph, its nodes in another order."""
+        """The same graph with its nodes in another order."""
         names = tuple(names)
         if names == self.names:
             return self
@@ -335,8 +337,10 @@ class PDAG:
         return PDAG._trusted(names, self.adjacency[order][:, order])
 
     def shd(self, other: PDAG) -> int:
-        """Structural Hamming distance (Tsamardinos et al. 2006), nodes matched by name: one for each pair
-        whose edge is missing, extra or otherwise oriented. For classes, complete both by to_cpdag() first.
+        """Structural Hamming distance (SHD, Tsamardinos et al. 2006); nodes are matched by name.
+
+        It counts the pairs whose edge is missing, extra or differently oriented. To compare equivalence classes,
+        convert both graphs with to_cpdag() first.
         """
         if lone := sorted(set(self.names) ^ set(other.names)):
             raise ValueError(f"nodes {_few(lone)} are in one graph only: compare graphs over the same nodes")
@@ -363,7 +367,7 @@ class PDAG:
 
 
 def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:
-    """The completed PDAG of the DAG with these families, one for each of the names, which are not looked at."""
+    """The completed PDAG (CPDAG) of the DAG with these families, one per name; the names are not checked."""
     d = len(names)
     cells = bytearray(d * d)
     for child, parents in families:
@@ -373,7 +377,7 @@ def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:
 
 
 def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:
-    """Families of a DAG, given as such or as an array, in the order of its nodes."""
+    """Families of a DAG, given as a PDAG or an adjacency array, in the order of its nodes."""
     adjacency = dag.adjacency if isinstance(dag, PDAG) else dag
     return tuple((child, tuple(np.flatnonzero(own).tolist())) for child, own in enumerate(adjacency.T))
 
