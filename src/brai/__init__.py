@@ -69,12 +69,12 @@ _MODULES = {  # public modules, by the name that users know
     "exchange": "files.exchange",
     "families": "search.family_table",
     "io": "files.models",
-    "memory": "runtime.memory",
+    "memory": "learners.memory",
     "network": "kinds.discrete.network",
     "plots": "show.plots",
     "predictive": "posterior.prediction",
     "report": "show.report",
-    "scores": "search.scores",
+    "scores": "kinds.scores",
 }
 
 __all__ = [*_HOME, "__version__"]

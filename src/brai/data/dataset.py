@@ -274,10 +274,6 @@ class Dataset:
         """Return the permutation that sorts variables by name; it makes results independent of column order."""
         return np.array(sorted(range(self.n_variables), key=self.names.__getitem__), dtype=np.int64)
 
-    def bootstrap_weights(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
-        """Return how often each row occurs in a bootstrap sample: N rows drawn with replacement."""
-        return np.bincount(self.bootstrap_rows(seed), minlength=self.n_rows).astype(np.int64, copy=False)
-
     def bootstrap_rows(self, seed: np.random.SeedSequence) -> NDArray[np.int64]:
         """Return the indices of N rows drawn with replacement."""
         return np.random.Generator(np.random.PCG64(seed)).integers(0, self.n_rows, self.n_rows)

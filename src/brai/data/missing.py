@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.columns import DataError, Factor, count, shown
+from brai.data.columns import DataError, Factor, count, default_names, shown
 from brai.data.states import MISSING, is_missing, seen, sorted_states, whole
 
 Way: TypeAlias = Literal["error", "drop", "label"]
@@ -88,3 +88,19 @@ def which(names: Sequence[str], holes: dict[int, int]) -> str:
     listed = [f"{shown(names[i])} {n}" for i, n in list(holes.items())[:NAMED]]
     more = f" and {len(holes) - NAMED} more" if len(holes) > NAMED else ""
     return f"{len(holes)} columns have missing values ({', '.join(listed)}{more})"
+
+
+def check_array(X: Any) -> None:
+    """Refuse an array without columns, and one of numbers with NaN or inf, in the words of scikit-learn."""
+    if not isinstance(X, np.ndarray) or X.ndim != 2:
+        return
+    if X.shape[1] == 0:
+        raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
+    if X.dtype.kind != "f" or np.isfinite(X).all():
+        return
+    if (gone := np.isnan(X)).any():
+        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
+        first = int(gone.any(axis=1).argmax()) + 1
+        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
+    row, column = map(int, np.argwhere(np.isinf(X))[0])
+    raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")

@@ -32,8 +32,6 @@ import numpy as np
 
 import brai
 from brai.data.dataset import Dataset
-from brai.files import archive
-from brai.files.archive import FormatError
 from brai.files.arrays import (
     Arrays,
     Stored,
@@ -49,7 +47,8 @@ from brai.files.arrays import (
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.pdag import PDAG, families_of
 from brai.posterior.weighted import Posterior
-from brai.runtime import memory
+from brai.runtime import archive, memory
+from brai.runtime.archive import FormatError
 from brai.runtime.checks import check_positive
 from brai.tree.ggt import GGT
 from brai.tree.independence import CITest, Oracle

@@ -245,6 +245,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
         return types.void(block, strings, sources, bits, others), code
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
+    # arguments: those of the function in Python, and numba's own
     def weigh_lanes(typing, block, bits, first, r, held, place, weight, values):  # type: ignore[no-untyped-def]
         """The same, in vectors."""
         _check(block, bits, held, place, weight, values)

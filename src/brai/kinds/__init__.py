@@ -21,9 +21,21 @@ def register(kind: Kind) -> None:
     _loaded[kind.name] = kind
 
 
+def table_of(X: Any) -> Any:
+    """X as a table: as it is if it is one, of whatever kind; else discrete, by `Dataset.of`."""
+    from brai.data.dataset import Dataset
+    from brai.kinds.base import Table
+
+    return X if not isinstance(X, type) and isinstance(X, Table) else Dataset.of(X)
+
+
 def kind_of(data: Any) -> Kind:
     """The kind of a table, by its attribute ``kind``."""
-    name = data.kind
+    return kind_named(data.kind)
+
+
+def kind_named(name: str) -> Kind:
+    """The kind of this name."""
     if name not in _loaded:
         if name not in KINDS:
             known = ", ".join(map(repr, {**KINDS, **_loaded}))

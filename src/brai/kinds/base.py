@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from brai.graphs.pdag import PDAG, Family
 
 
+@runtime_checkable
 class Table(Protocol):
     """Data of any kind: named variables, rows, and the name of the kind. It never changes."""
 
@@ -57,6 +58,16 @@ class Kind(ABC):
 
     name: str
     scores: tuple[str, ...]  # names of its family scores
+
+    # --- tables ---
+
+    @abstractmethod
+    def conforming(self, X: Any, like: Any) -> Any:
+        """X as a table over exactly the variables of ``like``, with their values: rows to be predicted."""
+
+    @abstractmethod
+    def resampled(self, data: Any, seed: np.random.SeedSequence) -> Any:
+        """A table of N rows drawn with replacement."""
 
     # --- for kernels ---
 

@@ -14,38 +14,20 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from brai.data.columns import default_names
-from brai.data.dataset import DataError, Dataset
-from brai.data.missing import CURE, which
-from brai.data.states import MISSING
+from brai.data.dataset import DataError
+from brai.data.missing import check_array
 from brai.graphs.knowledge import Bounds, Knowledge
 from brai.graphs.mpdag import restricted
 from brai.graphs.pdag import PDAG, Family, families_of
-from brai.kinds.discrete.network import Network
+from brai.kinds import kind_of, table_of
+from brai.kinds.scores import FamilyScores
+from brai.learners.memory import foresee
 from brai.posterior.consensus import Consensus, consensus, table
 from brai.posterior.effects import Adjustment, Effect, causal_effect
 from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
 from brai.posterior.weighted import Floats, Posterior, Prior
 from brai.posterior.with_knowledge import posterior_of_classes
 from brai.runtime.checks import check_count, near
-from brai.runtime.memory import foresee
-from brai.search.scores import FamilyScores
-
-
-def check_array(X: Any) -> None:
-    """Refuse an array without columns, and one of numbers with NaN or inf, in the words of scikit-learn."""
-    if not isinstance(X, np.ndarray) or X.ndim != 2:
-        return
-    if X.shape[1] == 0:
-        raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
-    if X.dtype.kind != "f" or np.isfinite(X).all():
-        return
-    if (gone := np.isnan(X)).any():
-        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
-        first = int(gone.any(axis=1).argmax()) + 1
-        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
-    row, column = map(int, np.argwhere(np.isinf(X))[0])
-    raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
@@ -70,11 +52,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def _scores(self, X: Any) -> tuple[Dataset, FamilyScores]:
+    def _scores(self, X: Any) -> tuple[Any, FamilyScores]:
         """The data as it came, and scores on it with its variables sorted by name."""
         data = self._taken(X)
         foresee(data, self)
-        sorted_data = data.select([data.names[i] for i in data.canonical_order()])
+        sorted_data = data.select(sorted(data.names))
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
 
     def _knowledge(self) -> Knowledge | None:
@@ -92,17 +74,15 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             check_count(name, getattr(self, name), least, none)
 
     @staticmethod
-    def _taken(X: Any) -> Dataset:
+    def _taken(X: Any) -> Any:
         """The data, where arrays are refused in the words that scikit-learn has for them."""
         check_array(X)
-        return Dataset.of(X)
+        return table_of(X)
 
-    def _tested(self, X: Any) -> Dataset:
+    def _tested(self, X: Any) -> Any:
         """Rows to be predicted, with the variables and states of the training data."""
-        if not any(MISSING in own for own in self._train.states):
-            check_array(X)
         try:
-            return Dataset.conforming(X, self._train)
+            return kind_of(self._train).conforming(X, self._train)
         except DataError as error:
             n = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
             if n == self.n_features_in_:
@@ -110,7 +90,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
             raise DataError(f"X has {n} features, but {expected}: {error}") from None
 
-    def _keep(self, data: Dataset, families: tuple[Family, ...], log_score: float) -> None:
+    def _keep(self, data: Any, families: tuple[Family, ...], log_score: float) -> None:
         """Fitted attributes from families over the variables sorted by name."""
         names = tuple(sorted(data.names))
         dag = PDAG.from_parents(names, [own for _, own in sorted(families)]).reorder(data.names)
@@ -229,7 +209,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         test = self._tested(X)
         return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
 
-    def network(self, ess: float | None = None) -> Network:
+    def network(self, ess: float | None = None) -> Any:
         """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
         likelihood), by default the one learned with.
 
@@ -237,9 +217,9 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
         """
         check_is_fitted(self)
-        return Network.fit(self.dag_, self._train, ess=self.ess if ess is None else ess)
+        return kind_of(self._train).parameters(self.dag_, self._train, self.ess if ess is None else ess)
 
-    def causal_effect(
+    def causal_effect(  # arguments: options of a public function, by keyword
         self,
         cause: str,
         outcome: str,

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from brai.data.dataset import Dataset
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds import kind_of
 from brai.learners.base import StructureLearner
 from brai.posterior.weighted import Posterior, Prior
 from brai.runtime.checkpoint import Checkpoint
@@ -120,10 +120,9 @@ class _Member(NamedTuple):
 
 
 def _fitted(
-    estimator: Any, data: Dataset, seed: np.random.SeedSequence
+    estimator: Any, data: Any, seed: np.random.SeedSequence
 ) -> tuple[NDArray[np.int8], NDArray[np.int8], int]:
     """What a copy of the estimator finds in a bootstrap sample: DAG, CPDAG, number of CI tests."""
-    rows = np.repeat(np.arange(data.n_rows), data.bootstrap_weights(seed))
-    model = clone(estimator).fit(Dataset(data.codes[:, rows], data.names, data.states))
+    model = clone(estimator).fit(kind_of(data).resampled(data, seed))
     tests = int(np.sum(getattr(model, "n_ci_tests_", 0)))
     return model.dag_.reorder(data.names).adjacency, model.cpdag_.reorder(data.names).adjacency, tests

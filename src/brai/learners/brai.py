@@ -22,9 +22,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from brai.data.dataset import Dataset
 from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
 from brai.learners.base import bounds_of
+from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, RecursiveLearner
 from brai.posterior.mcmc import BLOCKS, Draws, sample_dags
 from brai.posterior.weighted import Posterior, Prior
@@ -32,7 +32,6 @@ from brai.posterior.with_knowledge import posterior_of_dags
 from brai.runtime.checkpoint import Checkpoint
 from brai.runtime.checks import check_count
 from brai.runtime.interrupts import interruptible
-from brai.runtime.memory import foresee
 from brai.runtime.progress import counted, status, tree_progress
 from brai.runtime.seeds import generator, seed_sequence
 from brai.runtime.workers import Workers
@@ -170,7 +169,7 @@ class BRAI(RecursiveLearner):
         return self
 
     @contextmanager
-    def _workers(self, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Workers]:
+    def _workers(self, data: Any, seed: np.random.SeedSequence) -> Iterator[Workers]:
         with Checkpoint.of(self, data, seed) as store:
             yield Workers(self.n_jobs, store)
 

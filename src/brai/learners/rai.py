@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from brai.data.dataset import Dataset
 from brai.graphs.pdag import Draw
+from brai.kinds.scores import FamilyScores
 from brai.learners.base import StructureLearner
 from brai.runtime.interrupts import interruptible
-from brai.search.scores import FamilyScores
 from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import Learner, rai
 
@@ -31,7 +30,7 @@ class RecursiveLearner(StructureLearner):
     max_tests: int | None
     bootstraps = False  # whether most tests are made on bootstrap samples
 
-    def _start(self, X: Any, deadline: float = math.inf) -> tuple[Dataset, Learner, FamilyScores]:
+    def _start(self, X: Any, deadline: float = math.inf) -> tuple[Any, Learner, FamilyScores]:
         data, scores = self._scores(X)
         self._check_count("max_order", "max_tests", none="no limit")
         test = self.ci_test
@@ -48,7 +47,7 @@ class RecursiveLearner(StructureLearner):
         )
         return data, learner, scores
 
-    def _finish(self, data: Dataset, learner: Learner, draw: Draw, truncated: int) -> None:
+    def _finish(self, data: Any, learner: Learner, draw: Draw, truncated: int) -> None:
         late = learner.tally.late
         if truncated and (late or learner.tally.exhausted):
             limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"

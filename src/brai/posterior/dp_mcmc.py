@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG
 from brai.kernels import edge_chain, subsets
-from brai.posterior.exact import MAX_GB, MAX_MINUTES, FamilyScoreTable
+from brai.posterior.exact import MAX_GB, MAX_MINUTES, FamilyScoreTable, Limits
 from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, generator
@@ -82,7 +82,7 @@ class Chain:
         return ((graphs[g], float(s)) for g, s in zip(which.ravel(), self.log_scores, strict=True))
 
 
-def sample_dags(
+def sample_dags(  # arguments: options of a public function, by keyword
     data: Any,
     n: int,
     *,
@@ -108,7 +108,7 @@ def sample_dags(
         raise ValueError(f"global_share is {global_share!r}: give a number from 0 to 1")
     if not 0 < clip <= 1:
         raise ValueError(f"clip is {clip!r}: give a number above 0 and at most 1")
-    table = FamilyScoreTable.of(data, score, ess, max_parents, "order", max_gb, max_minutes)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "order", Limits(max_gb, max_minutes))
     announce(edge_chain.walk, table.scores.dtype)
     chances = (subsets.order_edges(table.shifted()) + clip) / (1 + 3 * clip)
     d, rng = len(table.names), generator(random_state)

@@ -33,10 +33,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.dataset import Dataset
 from brai.data.states import place_of
 from brai.graphs.adjacency import bits
-from brai.kinds import kind_of
+from brai.kinds import kind_of, table_of
 from brai.posterior.weighted import Posterior, Share, frequency_variance
 from brai.runtime.seeds import RandomState, generator
 
@@ -135,7 +134,7 @@ class Effect:
         return "\n".join(lines)
 
 
-def causal_effect(
+def causal_effect(  # arguments: options of a public function, by keyword
     posterior: Posterior,
     data: Any,
     cause: str,
@@ -157,7 +156,7 @@ def causal_effect(
     ``random_state`` are as in `Posterior.paths`.
     """
     names = tuple(sorted(posterior.names))
-    data = Dataset.of(data).select(names)
+    data = table_of(data).select(names)
     x, y = (place_of(names, name) for name in (cause, outcome))
     if x == y:
         raise ValueError(f"cause and outcome are both {cause!r}: name two variables")
@@ -178,8 +177,8 @@ def causal_effect(
     return Effect(
         cause=cause,
         outcome=outcome,
-        cause_states=data.states[x],
-        outcome_states=data.states[y],
+        cause_states=question.cause_states,
+        outcome_states=question.outcome_states,
         p_causes=float(average.mean([causes for _, causes in kinds])),
         p_causes_standard_error=average.frequency_error([causes for _, causes in kinds]),
         distribution=average.mean(tables),

@@ -30,15 +30,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.data.columns import count
-from brai.data.dataset import Dataset
 from brai.graphs.adjacency import bits
 from brai.graphs.pdag import PDAG
 from brai.kernels import dag_sums, subsets
+from brai.kinds import table_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.weighted import Posterior, Prior
 from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, generator
-from brai.search.scores import FamilyScores
 
 Task: TypeAlias = Literal["map", "k_best", "order", "dags", "layers", "table"]
 Floats: TypeAlias = NDArray[np.float64]
@@ -60,6 +60,13 @@ _CURES = {
 
 class TooLargeError(ValueError):
     """The answer would take more memory or time than allowed."""
+
+
+class Limits(NamedTuple):
+    """What a call may take."""
+
+    max_gb: float = MAX_GB
+    max_minutes: float = MAX_MINUTES
 
 
 class Cost(NamedTuple):
@@ -132,16 +139,15 @@ class FamilyScoreTable:
         ess: float,
         max_parents: int | None,
         what: Task,
-        max_gb: float,
-        max_minutes: float,
+        limits: Limits,
         k: int = 1,
     ) -> FamilyScoreTable:
         """Score the families of the data, unless the task to come takes too much."""
-        data = Dataset.of(data)
+        data = table_of(data)
         check_count("max_parents", max_parents, none="no limit")
         d = data.n_variables
         cost = estimate(d, what, n_rows=data.n_rows, max_parents=max_parents, k=k)
-        _refuse(d, what, cost, max_gb, max_minutes)
+        _refuse(d, what, cost, *limits)
         order = tuple(sorted(data.names))
         scores = FamilyScores(data.select(order), score, ess, capacity=0)
         return cls(data.names, order, _all_scores(scores, d, d - 1 if max_parents is None else max_parents))
@@ -198,7 +204,7 @@ def map_network(
     >>> dag.is_dag()
     True
     """
-    table = FamilyScoreTable.of(data, score, ess, max_parents, "map", max_gb, max_minutes)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "map", Limits(max_gb, max_minutes))
     announce(subsets.best_parents, table.scores.dtype)
     best, which = subsets.best_parents(table.scores)
     sinks = subsets.best_sinks(best)
@@ -230,7 +236,7 @@ def k_best(
     Classes are told apart by a 64-bit key of skeleton and v-structures, among those of equal score.
     """
     check_count("k", k, 1)
-    table = FamilyScoreTable.of(data, score, ess, max_parents, "k_best", max_gb, max_minutes, int(k))
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "k_best", Limits(max_gb, max_minutes), int(k))
     announce(subsets.k_best_classes, table.scores.dtype)
     d = len(table.names)
     pool = _pool(d, min(int(k), N_CLASSES.get(d, int(k))))
@@ -286,7 +292,7 @@ def edge_probabilities(
     """
     if prior not in ("order", "dags"):
         raise ValueError(f"prior is {prior!r}: choose 'order' or 'dags'")
-    table = FamilyScoreTable.of(data, score, ess, max_parents, prior, max_gb, max_minutes)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, prior, Limits(max_gb, max_minutes))
     announce(subsets.order_edges, table.scores.dtype)
     if prior == "order":
         edges = subsets.order_edges(table.shifted())
@@ -328,7 +334,7 @@ def sample_dags(
     100
     """
     check_count("n", n, 1)
-    table = FamilyScoreTable.of(data, score, ess, max_parents, "layers", max_gb, max_minutes)
+    table = FamilyScoreTable.of(data, score, ess, max_parents, "layers", Limits(max_gb, max_minutes))
     announce(dag_sums.draw_dags, table.scores.dtype)
     scores, d = table.shifted(), len(table.names)
     drawn = np.zeros((n, d), np.int64)
@@ -360,6 +366,6 @@ def posterior(
     parents.
     """
     if k is None:
-        k = N_CLASSES.get(Dataset.of(data).n_variables, 1000)
+        k = N_CLASSES.get(table_of(data).n_variables, 1000)
     best = k_best(data, k, score=score, ess=ess, max_parents=max_parents, max_gb=max_gb, max_minutes=max_minutes)
     return Posterior.from_scores(best, prior)

@@ -43,7 +43,7 @@ from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, seed_sequence
 from brai.runtime.workers import ALONE, Benches, Workers
-from brai.search.family_table import FamilyTable
+from brai.search.family_table import LARGER, PAIRS, SET, FamilyTable
 
 KINDS = ("gibbs", "reversal", "toggle", "pair")
 SHARES = (0.2, 0.2, 0.4, 0.2)
@@ -51,6 +51,7 @@ PARTNERS = 10  # of a node, for pair moves
 BLOCKS = 10  # parts of the draws after which the time is looked at
 ROUNDS = 10  # parts of the burn-in after which the table grows
 WHILE = 20_000_000  # steps times variables made in one go
+NEEDLESS = 22.0  # nats that needless parents may cost and still be listed for chains
 STILL = 1e-12  # variance of log scores that is rounding
 _SLOTS = 2**18  # scores of families outside the table remembered at a time
 
@@ -299,7 +300,7 @@ def walk(
     return state, parents, scores
 
 
-def sample_dags(
+def sample_dags(  # arguments: options of a public function, by keyword
     table: FamilyTable,
     n: int,
     *,
@@ -325,7 +326,7 @@ def sample_dags(
     fewer than n, as many of each chain, and a tenth at least.
 
     >>> import brai
-    >>> from brai.search.scores import FamilyScores
+    >>> from brai.kinds.scores import FamilyScores
     >>> scores = FamilyScores(brai.load_network("cancer").sample(500, random_state=0))
     >>> found = sample_dags(FamilyTable(scores, slack=10.0), 100)
     >>> found.edge_frequencies().shape
@@ -389,3 +390,23 @@ def _cumulated(shares: Sequence[float]) -> NDArray[np.float64]:
     added: NDArray[np.float64] = np.cumsum(given) / given.sum()
     added[np.flatnonzero(given)[-1] :] = 1.0
     return added
+
+
+def bytes_needed(n_rows: int, levels: NDArray[np.int64], max_parents: int, chains: int, draws: int) -> float:
+    """Bytes of so many chains, and of the table they draw from."""
+    d = len(levels)
+    each = d * d * 4 + 2.0 * draws * d * min(max_parents, d)
+    return SET * sets_listed(n_rows, levels, max_parents) + chains * each + d * d * 8 + 4e6
+
+
+def sets_listed(n_rows: int, levels: NDArray[np.int64], max_parents: int) -> float:
+    """Parent sets of all variables that chains keep: those whose parameters cost little, needed or not."""
+    d, price = len(levels), math.log(max(n_rows, 2)) / 2
+    mean = math.exp(float(np.log(levels).mean()))
+    total = 100.0 * d
+    for states, times in zip(*np.unique(levels, return_counts=True), strict=True):
+        for n in range(1, min(max_parents, max(2, LARGER)) + 1):
+            sets = math.comb(min(d - 1, (d, PAIRS, LARGER)[min(n, 3) - 1]), n)
+            if states > 1 and (states - 1) * (mean**n - 1) * price <= NEEDLESS:
+                total += float(times) * sets
+    return total

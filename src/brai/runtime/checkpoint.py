@@ -22,19 +22,15 @@ import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brai import __version__
-from brai.data.dataset import Dataset
-from brai.files.archive import FORMAT, VERSION, FormatError, read, write
-from brai.graphs.pdag import PDAG
+from brai.runtime.archive import FORMAT, VERSION, FormatError, read, write
 from brai.runtime.atomic_files import write_text
 from brai.runtime.lock import claimed
-from brai.tree.ggt import BootstrapNode, Leaf
-from brai.tree.rai import Group
 
 DESCRIPTION = "run.json"
 LEFT_OUT = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")  # settings that change no part
@@ -52,7 +48,7 @@ class Checkpoint:
 
     @classmethod
     @contextmanager
-    def of(cls, learner: Any, data: Dataset, seed: np.random.SeedSequence) -> Iterator[Checkpoint | None]:
+    def of(cls, learner: Any, data: Any, seed: np.random.SeedSequence) -> Iterator[Checkpoint | None]:
         """The checkpoint that a learner asks for, if it does; nobody else has its folder meanwhile."""
         if learner.checkpoint is None:
             yield None
@@ -60,7 +56,7 @@ class Checkpoint:
         if learner.random_state is None:
             raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
         settings = {k: described(v) for k, v in learner.get_params(deep=False).items() if k not in LEFT_OUT}
-        run = {"brai": __version__, "learner": type(learner).__name__, "data": digest_of(data), **settings}
+        run = {"brai": __version__, "learner": type(learner).__name__, "data": data.signature(), **settings}
         folder = _made(learner.checkpoint)
         with claimed(folder):
             yield cls._open(folder, {**run, "seed": repr(seed)})
@@ -163,14 +159,6 @@ def _written(folder: Path, write: Callable[[], None]) -> None:
         ) from error
 
 
-def digest_of(data: Dataset) -> str:
-    """What tells data sets apart."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr((data.names, data.states, data.codes.shape, data.codes.dtype.str)).encode())
-    digest.update(np.ascontiguousarray(data.codes).data)
-    return digest.hexdigest()
-
-
 def fingerprint(value: Any) -> str:
     """What tells values that a part can hold apart."""
     packer, digest = _Packer(), hashlib.blake2b(digest_size=8)
@@ -189,8 +177,6 @@ def described(value: Any) -> Any:
         return described(value.item())
     if isinstance(value, np.ndarray):
         return {"array": fingerprint(value)} if value.dtype.kind in "biuf" else described(value.tolist())
-    if isinstance(value, PDAG):
-        return {"names": list(value.names), "adjacency": fingerprint(value.adjacency)}
     if isinstance(value, Mapping):
         return {str(k): described(v) for k, v in value.items()}
     if isinstance(value, set | frozenset):
@@ -208,15 +194,36 @@ def described(value: Any) -> Any:
     return {"type": type(value).__name__, **described(parts)}
 
 
-# --- values as JSON and arrays: numbers, text, None, arrays, tuples, lists, groups and the nodes of a tree ----
+# --- values as JSON and arrays: numbers, text, None, arrays, tuples, lists, and registered records --------------
+
+Record = TypeVar("Record")
+_RECORDS: dict[str, type] = {}
+_NAMES: dict[type, str] = {}
+
+
+def storable(name: str) -> Callable[[type[Record]], type[Record]]:
+    """Let a dataclass be a part of a checkpoint, under this name.
+
+    Records that are compared by identity (``eq=False``) keep it: one that occurs twice is one record again.
+    """
+
+    def known(record: type[Record]) -> type[Record]:
+        _RECORDS[name], _NAMES[record] = record, name
+        return record
+
+    return known
+
+
+def _is_one(record: Any) -> bool:
+    return bool(record.__eq__ is object.__eq__)
 
 
 class _Packer:
-    """Takes a value apart; a leaf that serves several sub-trees is one leaf again when it comes back."""
+    """Takes a value apart."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._leaves: dict[int, int] = {}
+        self._seen: dict[int, int] = {}
 
     def plain(self, value: Any) -> Any:
         """The value as JSON."""
@@ -229,18 +236,19 @@ class _Packer:
         if isinstance(value, np.ndarray):
             self.arrays[f"a{len(self.arrays)}"] = value
             return ["array", len(self.arrays) - 1, value.dtype.str]
-        if isinstance(value, Leaf):
-            if id(value) in self._leaves:
-                return ["same", self._leaves[id(value)]]
-            self._leaves[id(value)] = len(self._leaves)
-            return ["leaf", *map(self.plain, (value.families, value.log_score, value.repaired, value.truncated))]
-        if isinstance(value, BootstrapNode):
-            return ["node", value.order, self.plain(value.groups)]
-        if isinstance(value, Group):
-            return ["group", *(self.plain(getattr(value, field.name)) for field in dataclasses.fields(Group))]
+        if type(value) in _NAMES:
+            return self._record(value)
         if isinstance(value, tuple | list):
             return ["list" if type(value) is list else "tuple", *map(self.plain, value)]
         raise TypeError(f"{type(value).__name__} is no part of a checkpoint")
+
+    def _record(self, value: Any) -> Any:
+        if id(value) in self._seen:
+            return ["same", self._seen[id(value)]]
+        parts = [self.plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
+        if _is_one(type(value)):
+            self._seen[id(value)] = len(self._seen)
+        return [_NAMES[type(value)], *parts]
 
 
 class _Unpacker:
@@ -248,7 +256,7 @@ class _Unpacker:
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]):
         self._arrays = arrays
-        self._leaves: list[Leaf] = []
+        self._seen: list[Any] = []
 
     def value(self, plain: Any) -> Any:
         """The value of what `_Packer.plain` gave."""
@@ -259,19 +267,19 @@ class _Unpacker:
             array, dtype = self._arrays[f"a{int(items[0])}"], np.dtype(str(items[1]))
             return array.view(dtype) if dtype == np.uint64 else array.astype(dtype, copy=False)
         if kind == "same":
-            return self._leaves[int(items[0])]
+            return self._seen[int(items[0])]
         values = tuple(map(self.value, items))
-        if kind == "leaf":
-            self._leaves.append(Leaf(*values))
-            return self._leaves[-1]
-        return _MAKERS[kind](*values)
+        if kind not in _RECORDS:
+            return _MAKERS[kind](*values)
+        made = _RECORDS[kind](*values)
+        if _is_one(_RECORDS[kind]):
+            self._seen.append(made)
+        return made
 
 
 _MAKERS: dict[str, Callable[..., Any]] = {
     "tuple": lambda *items: items,
     "list": lambda *items: list(items),
-    "node": BootstrapNode,
-    "group": Group,
     "float": float,
 }
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
-from brai.tree.ggt import Progress
+Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
 
 
 @contextmanager

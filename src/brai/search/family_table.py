@@ -32,13 +32,14 @@ from brai.graphs.pdag import Family
 from brai.kernels.hill_climbing import TIE
 from brai.kernels.orders import Sets, earliest_sets
 from brai.kernels.parent_sets import larger_sets, pair_scores, single_gains
+from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
-from brai.search.scores import FamilyScores
 
 Listed: TypeAlias = list[tuple[tuple[int, ...], float]]
 
 PAIRS = 60  # candidates of which all pairs are scored
 LARGER = 14  # candidates of which larger sets are scored
+SET = 500  # bytes of a parent set: a tuple in a dict, and its place in arrays
 
 
 class FamilyTable:
@@ -260,3 +261,10 @@ def _packed(listed: Listed) -> tuple[NDArray[np.float64], NDArray[np.int64], NDA
     scores = np.array([score for _, score in listed])
     sizes = np.array([len(parents) for parents, _ in listed], np.int64)
     return scores, sizes, np.array([p for parents, _ in listed for p in parents], np.int32)
+
+
+def bytes_needed(n_rows: int, d: int, max_parents: int) -> float:
+    """Bytes of a table, and of a search on it."""
+    larger = sum(math.comb(min(LARGER, d - 1), n) for n in range(3, min(max_parents, LARGER) + 1))
+    sets = d + math.comb(min(PAIRS, d - 1), 2) + larger  # of a variable, that are looked at
+    return SET * d * min(sets, 100 + n_rows / 20) + 40 * d * d + 4e6

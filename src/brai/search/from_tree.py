@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from brai.graphs.adjacency import topological_order
 from brai.graphs.pdag import Draw, Family
 from brai.kernels.hill_climbing import TIE
+from brai.kinds.scores import FamilyScores
 from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import ENOUGH, hill_climb
 from brai.search.orders import search_by_order
-from brai.search.scores import FamilyScores
 from brai.tree.draws import best_route, sample_routes
 from brai.tree.ggt import GGT
 

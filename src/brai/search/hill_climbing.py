@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from brai.graphs.pdag import Family, families_of
 from brai.kernels.hill_climbing import TIE, Climb, Limits, Memo, climb, perturb, toggles
+from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
-from brai.search.scores import FamilyScores
 
 Adjacency = NDArray[np.uint8]
 _Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
@@ -46,7 +46,7 @@ class Found(NamedTuple):
     in_time: bool = True  # no deadline cut it short
 
 
-def hill_climb(
+def hill_climb(  # arguments: options of a public function, by keyword
     scores: FamilyScores,
     *,
     start: NDArray[np.integer] | None = None,

@@ -43,7 +43,7 @@ class OrderFound(NamedTuple):
     ends: list[Draw]
 
 
-def search_by_order(
+def search_by_order(  # arguments: options of a public function, by keyword
     table: FamilyTable,
     *,
     restarts: int = 20,

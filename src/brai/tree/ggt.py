@@ -7,7 +7,7 @@ families of its leaves are those of one DAG, since a group receives edges only f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import Family
-from brai.search.scores import FamilyScores
+from brai.kinds.scores import FamilyScores
+from brai.runtime.checkpoint import storable
+from brai.runtime.progress import Progress
 from brai.tree.rai import NO_LIMIT, Group, Learner
 
 FEW, MANY = 40, 10_000  # nodes of a group whose leaf is remembered, as samples often agree; such leaves
 
-Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
 
-
+@storable("leaf")
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaf:
     """Families of an autonomous group and their log score on the full data."""
@@ -34,6 +35,7 @@ class Leaf:
     truncated: bool = False  # a limit of the user's ended the recursion
 
 
+@storable("node")
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapNode:
     """groups[i][t] is the child labelled Anc_i^t in the paper; the last group is Dec^t."""

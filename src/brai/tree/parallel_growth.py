@@ -26,16 +26,18 @@ from numpy.typing import NDArray
 
 from brai.graphs.knowledge import Bounds
 from brai.kernels.resolution import EARLIER, LATER, OUTER
-from brai.kinds.base import Table
+from brai.kinds.base import Sizes, Table
+from brai.kinds.scores import FamilyScores
+from brai.runtime.progress import Progress
 from brai.runtime.workers import Benches, Workers, on_all_clocks, on_this_clock
-from brai.search.scores import FamilyScores
-from brai.tree.ggt import GGT, BootstrapNode, Grower, Leaf, Node, Progress, grow, shares
+from brai.tree.ggt import GGT, BootstrapNode, Grower, Leaf, Node, grow, shares
 from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import NO_LIMIT, Edges, Group, Learner, Removed, Tally
 
 ENOUGH = 16  # nodes or sub-trees to share out
 LARGE = 500_000  # tests of a node, at most, from which on they are shared out
 PARTS = 8  # in so many parts
+LEVELS = 7  # of the recursion that are open at a time; at each there is a bootstrap sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,3 +369,17 @@ def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]
     steps = np.searchsorted(np.cumsum(work), np.linspace(0, work.sum(), PARTS + 1)[1:-1])
     ends = sorted({0, *map(int, steps), len(work)})
     return list(pairwise(ends))
+
+
+def bytes_needed(n_rows: int, d: int, s: int, sizes: Sizes, workers: int = 1) -> dict[str, float]:
+    """Bytes of samples, scratch memory, graphs, the tree and further workers."""
+    parts = {
+        "samples": 2 * sizes.full + LEVELS * sizes.drawn + 24 * n_rows,
+        "scratch": sizes.scratch,
+        "graphs": d * d * (20.0 + 5 * (LEVELS + 1)),
+        "tree": 5000.0 * s * d,
+    }
+    if workers > 1:
+        each = sizes.scratch + sizes.full + LEVELS * (sizes.drawn + 5.0 * d * d)
+        parts["workers"] = (workers - 1) * each
+    return parts

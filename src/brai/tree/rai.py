@@ -33,6 +33,7 @@ from brai.kernels.orientation import colliders, direct, extension, orient, split
 from brai.kernels.resolution import UNKNOWN, UNSOUGHT, Limits, Part, mark_variables, refine, refine_part
 from brai.kinds import kind_of
 from brai.kinds.base import Table
+from brai.runtime.checkpoint import storable
 from brai.runtime.jit import announce
 from brai.tree.independence import CITest, Oracle
 
@@ -43,6 +44,7 @@ NO_LIMIT = np.iinfo(np.int64).max
 WHILE = 2_000_000  # tests made in one go, about
 
 
+@storable("group")
 @dataclass(frozen=True, slots=True)
 class Group:
     """An autonomous group: X, the members of X_ex that matter to it, and the graph over both."""

@@ -121,12 +121,15 @@ class Question(NamedTuple):
     change: tuple[Any, Any]
     values: dict[Any, float]
     weights: Floats  # (states of x, states of y): the effect is their sum with P(y | do(x))
+    cause_states: tuple[Any, ...]
+    outcome_states: tuple[Any, ...]
 
     @classmethod
     def of(cls, data: Dataset, x: int, y: int, change: Any, values: Any) -> Question:
         """From states and values by name; by default see `brai.posterior.effects.causal_effect`."""
         change, values = _change(data, x, change), _values(data, y, values)
-        return cls(x, y, change, values, _weights(data, x, y, change, values))
+        weights = _weights(data, x, y, change, values)
+        return cls(x, y, change, values, weights, data.states[x], data.states[y])
 
 
 def _change(data: Dataset, x: int, change: tuple[Any, Any] | None) -> tuple[Any, Any]:

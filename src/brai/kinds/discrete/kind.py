@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.data.dataset import Dataset
+from brai.data.missing import check_array
+from brai.data.states import MISSING
 from brai.graphs.pdag import PDAG, Family
 from brai.kinds.base import Kind, Sizes
 from brai.kinds.discrete import samples
@@ -29,6 +31,16 @@ class Discrete(Kind):
 
     def __init__(self) -> None:
         self._full: WeakKeyDictionary[Dataset, Sample] = WeakKeyDictionary()
+
+    def conforming(self, X: Any, like: Dataset) -> Dataset:
+        """Columns by name, values by label; arrays are refused in the words that scikit-learn has for them."""
+        if not any(MISSING in own for own in like.states):
+            check_array(X)
+        return Dataset.conforming(X, like)
+
+    def resampled(self, data: Dataset, seed: np.random.SeedSequence) -> Dataset:
+        """Rows in the order of the data."""
+        return Dataset(data.codes[:, np.sort(data.bootstrap_rows(seed))], data.names, data.states)
 
     def sample(self, data: Dataset) -> Sample:
         """Every row once; made once for each table."""

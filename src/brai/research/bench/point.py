@@ -18,7 +18,7 @@ from typing import Any
 from brai.kinds.discrete.network import load_network
 from brai.learners.brai import BRAI
 from brai.research.bench.samples import random_rows
-from brai.search import scores
+from brai.kinds import scores
 from brai.tree import rai
 
 KERNELS = {rai: ("associations", "refine", "orient", "split", "extension"), scores: ("family_values",)}
