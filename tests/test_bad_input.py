@@ -460,7 +460,7 @@ def test_one_value_only_is_learned_from_and_told(
     code, out, err = learn(capsys, monkeypatch, str(path), "-k", "2")
     assert code == 0
     assert err.startswith(
-        f"brai: warning: only one value in '{name}': data say nothing of its edges, so it has none ("
+        f"brai: warning: only one value in '{name}': no evidence about its edges, so it has none ("
     )
     assert err.count("\n") == 1
     assert name in json.loads(out)["variables"]

@@ -52,7 +52,7 @@ def test_learn_as_text(table):
     assert result.exit_code == 0
     for words in (
         "400 rows, 5 variables",
-        "MAP CPDAG, log score",
+        "(MAP CPDAG), log score",
         "routes",
         "distinct CPDAGs",
         "strength",

@@ -126,13 +126,13 @@ def test_effect_of_another_change_on_other_values(learned):
     ("question", "message"),
     [
         (["edge", "Alarm", "JohnCall"], "no variable 'JohnCall' (did you mean 'JohnCalls'"),
-        (["edge", "Alarm", "JohnCalls", "--change", "a", "b"], "--change is of effect, not of edge"),
-        (["effect", "Alarm", "JohnCalls", "--values", "True"], "'True' gives no state a number"),
+        (["edge", "Alarm", "JohnCalls", "--change", "a", "b"], "--change applies to effect, not to edge"),
+        (["effect", "Alarm", "JohnCalls", "--values", "True"], "'True' assigns no number to a state"),
         (["effect", "Alarm", "JohnCalls", "--change", "no", "True"], "'no'"),
         (["edge", "Alarm"], "edge takes 2 names, not 1"),
         (["edge", "Alarm", "rain"], "no variable 'rain': choose from"),
         (["sing"], "unknown question 'sing': ask edge"),
-        (["marginal", "Alarm", "JohnCalls"], "'JohnCalls' is no setting: write NAME=STATE"),
+        (["marginal", "Alarm", "JohnCalls"], "'JohnCalls' assigns no state to a variable: write NAME=STATE"),
         (["marginal", "Alarm", "JohnCalls=maybe"], "maybe"),
     ],
 )
@@ -171,7 +171,7 @@ def test_sample_of_a_model_without_a_tree(tmp_path):
     (line,) = run("sample", tmp_path / "m.brai", "-n", 1).stdout.splitlines()
     assert json.loads(line)["directed"] == [list(edge) for edge in model.cpdag_.directed_edges()]
     refused = run("sample", tmp_path / "m.brai", "--from", "tree")
-    assert "is of OrderSearch, which has no tree" in str(refused.exception)
+    assert "the OrderSearch model in" in str(refused.exception)
 
 
 def test_report_is_written_anew(learned, tmp_path):
@@ -234,7 +234,7 @@ def test_states_file(tmp_path):
     states.write_text("rain = 3")
     assert "give a list of labels" in str(run("learn", table, "--states", states).exception)
     states.write_text("rain = [")
-    assert "is no TOML file" in str(run("learn", table, "--states", states).exception)
+    assert "is not a TOML file" in str(run("learn", table, "--states", states).exception)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_ctrl_c_while_chains_run_keeps_the_graph(tmp_path, monkeypatch):
     monkeypatch.setattr("brai.learners.brai.BRAI.chains", interrupted)
     result = run("learn", table, "-o", tmp_path / "out", "--json", "--quiet")
     assert result.exit_code == 130
-    assert "stopped; the best graph is kept, with probabilities of the tree alone" in result.stderr
+    assert "stopped; this is the best graph so far, with probabilities from the tree" in result.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["posterior"]["k"] == 100
     model = brai.load(tmp_path / "out" / "model.brai")
     assert model.posterior_from == "tree"  # so that questions get the answers that were written down

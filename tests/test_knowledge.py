@@ -574,7 +574,7 @@ def test_toml_with_junk_in_it(tmp_path, text, what):
         ("rain = {'=,'" + " . '[]'" * 100_000 + " = 1}", "it is nested too deeply"),
         (f"rain{'.a' * 90} = 1", r"rain is \{'a': .*: give a list of labels, rain = "),
         (f"rain = 0x{'f' * 5000}", "rain is an integer of 20000 bits: give a list of labels"),
-        (f"rain = {'1' * 5000}", "no TOML file"),
+        (f"rain = {'1' * 5000}", "not a TOML file"),
     ],
     ids=range(8),
 )

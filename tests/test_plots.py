@@ -168,7 +168,7 @@ def test_compare():
     assert colors == {(0, 1): plots.GREY, (1, 2): plots.ORANGE, (3, 2): plots.PURPLE, (0, 3): plots.BLUE}
     assert "(SHD) 3" in ax.get_title()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "in both", "only in true", "only in found", "directed otherwise",
+        "in both", "only in true", "only in found", "different direction",
     ]  # fmt: skip
     ax.figure.canvas.draw()
 

@@ -109,7 +109,11 @@ def test_the_data_is_that_of_the_model(asia, tmp_path):
     assert data["command"] == "brai learn asia.csv"
     assert ["ess", "1.0"] in data["settings"]
     assert "<title>BRAI on asia.csv</title>" in text
-    assert [one["label"] for one in data["trust"]["numbers"]] == ["R-hat", "Effective draws", "Largest difference"]
+    assert [one["label"] for one in data["trust"]["numbers"]] == [
+        "R-hat",
+        "Effective sample size",
+        "Largest difference",
+    ]
 
 
 def test_kinds_of_edges_of_the_best_graph(asia):
@@ -211,7 +215,7 @@ def test_writing_is_all_or_nothing(nasty, tmp_path, monkeypatch):
     assert path.read_text() == "old"
     assert write(nasty, path) == path
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
-    with pytest.raises(FileNotFoundError, match="make it first"):
+    with pytest.raises(FileNotFoundError, match="create it"):
         write(nasty, tmp_path / "no" / "r.html")
 
 
@@ -298,11 +302,11 @@ def test_warnings_of_chains():
     other = [[[[-1], [0]]] * 400, [[[-1], [-1]]] * 400]
     apart = trust(model, posterior, draws(good + np.array([[0.0], [9.0]]), other), True, ("b", "a"))
     assert [one["ok"] for one in apart["numbers"]] == [False, False, False]
-    assert "have not come together" in apart["warnings"][0]
+    assert "have not converged" in apart["warnings"][0]
     assert "up to 1.00" in apart["warnings"][1]
     assert apart["disputed"] == [[1, 0, 0.0, 1.0]]
     lone = trust(model, posterior, draws(good[:1], same[:1]), True, ("a", "b"))
-    assert "one chain only" in lone["warnings"][0]
+    assert "only one chain" in lone["warnings"][0]
 
 
 def test_where_probabilities_come_from(asia):
@@ -368,7 +372,7 @@ def test_layout_of_known_graphs():
     heights = layered(loop).y
     assert heights[0] < heights[1] < heights[2] != heights[3]
     assert layered(np.zeros((0, 0))).size == (0.0, 0.0)
-    with pytest.raises(ValueError, match="one width a node"):
+    with pytest.raises(ValueError, match="one width per node"):
         layered(tree, [1.0])
 
 

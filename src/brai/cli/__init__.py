@@ -1,6 +1,6 @@
-"""The command line. ``brai learn FILE -o FOLDER`` learns; the other commands ask what was learned.
+"""The command line. ``brai learn FILE -o FOLDER`` learns a model; the other commands answer questions about it.
 
-Nothing here loads numba or scikit-learn before a command needs it.
+Numba and scikit-learn are imported only when a command needs them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ GROUP = "brai.commands"
 
 
 class Commands(click.Group):
-    """The commands of this package, and those that installed packages offer as entry points of GROUP.
+    """The commands of this package, and those of installed packages with entry points in GROUP.
 
-    `brai.research` is such a package: it builds on this one, and nothing here knows of it.
+    `brai.research` is such a package: it builds on this one, and nothing here depends on it.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -32,7 +32,7 @@ class Commands(click.Group):
         return sorted({*super().list_commands(ctx), *entry_points(group=GROUP).names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name; one from elsewhere is imported now."""
+        """The command of this name; an entry point is imported now."""
         own = super().get_command(ctx, cmd_name)
         return own or next((one.load() for one in entry_points(group=GROUP, name=cmd_name)), None)
 
@@ -40,7 +40,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="brai")
 def cli() -> None:
-    """Learn the structure of a Bayesian network from data, and how sure it is."""
+    """Learn the structure of a Bayesian network from data, with a probability for each edge."""
 
 
 for _command in (learn, report, sample, query, compare, demo):
@@ -48,7 +48,7 @@ for _command in (learn, report, sample, query, compare, demo):
 
 
 def main() -> None:
-    """Run the command line; what goes wrong with the input is one line on standard error and exit code 1."""
+    """Run the command line. An error in the input gives one line on standard error and exit code 1."""
     warnings.showwarning = lambda message, *_: warn(message)
     try:
         interruptible(cli.main)(standalone_mode=False)

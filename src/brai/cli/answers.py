@@ -1,4 +1,4 @@
-"""``brai report``, ``sample``, ``query`` and ``compare``: ask what ``brai learn -o FOLDER`` kept."""
+"""``brai report``, ``sample``, ``query`` and ``compare``: commands on models that ``brai learn -o`` saved."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead
 
 
 def _model(place: Path) -> StructureLearner:
-    """The model in a folder that ``learn -o`` filled, or in a .brai file."""
+    """The model in a folder that ``learn -o`` wrote, or in a .brai file."""
     from brai.files.models import load
     from brai.learners.base import StructureLearner
 
     path = place / "model.brai" if place.is_dir() else place
     if not path.is_file():
-        raise ValueError(f"no model.brai in {place}: make it with  brai learn FILE -o {place}")
+        raise ValueError(f"no model.brai in {place}: create it with  brai learn FILE -o {place}")
     model = load(path)
     if not isinstance(model, StructureLearner):
-        raise ValueError(f"{path} holds a {type(model).__name__}, no model: give what brai learn -o wrote")
+        raise ValueError(f"{path} holds a {type(model).__name__}, not a model: give what brai learn -o wrote")
     return model
 
 
@@ -40,10 +40,12 @@ def _model(place: Path) -> StructureLearner:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: FOLDER/report.html]"
 )
-@click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, help="Best graphs to compare.")
-@click.option("--title", default=None)
+@click.option(
+    "-k", "k", type=click.IntRange(1), default=5, show_default=True, help="Number of best graphs to compare."
+)
+@click.option("--title", default=None, help="Title of the page.")
 def report(folder: Path, output: Path | None, k: int, title: str | None) -> None:
-    """Write the report of a model anew: one HTML file, to be opened in a browser."""
+    """Write the report of a model again: one HTML file for the browser."""
     from brai.show.report import write
 
     beside = folder if folder.is_dir() else folder.parent
@@ -53,7 +55,7 @@ def report(folder: Path, output: Path | None, k: int, title: str | None) -> None
 
 
 def _made(place: Path) -> dict[str, Any]:
-    """The name of the data and the command, as ``learn -o`` kept them; of a lone model its name only."""
+    """The name of the data and the command, as saved by ``learn -o``; for a .brai file only its name."""
     kept = place / "summary.json"
     try:
         found = json.loads(kept.read_text(encoding="utf-8")) if place.is_dir() else {}
@@ -65,27 +67,33 @@ def _made(place: Path) -> dict[str, Any]:
 
 @click.command()
 @_FOLDER
-@click.option("-n", "n", type=click.IntRange(1), default=10, show_default=True, help="Graphs, or rows.")
-@click.option("--rows", is_flag=True, help="Draw rows of data from the best graph's network, as CSV.")
+@click.option("-n", "n", type=click.IntRange(1), default=10, show_default=True, help="Number of graphs or rows.")
+@click.option("--rows", is_flag=True, help="Draw rows of data from the network of the best graph, as CSV.")
 @click.option(
     "--from",
     "source",
     type=click.Choice(["posterior", "tree"]),
     default="posterior",
     show_default=True,
-    help="Graphs of the posterior that the model reports (by default of MCMC), or of its tree.",
+    help="Draw from the posterior of the model (by default from its MCMC chains), or from its tree.",
 )
-@click.option("--temperature", type=click.FloatRange(0), default=None, help="Of draws --from tree.  [default: 1]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0),
+    default=None,
+    help="For --from tree: 0 gives the best graph, inf draws uniformly.  [default: 1]",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
 def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | None, seed: int) -> None:
-    """Draw CPDAGs from what a model holds for probable, one a line as JSON; or rows of data.
+    """Draw graphs or rows of data from a model.
 
-    With knowledge the posterior is over DAGs, and so are its draws.
+    Graphs are drawn from the posterior, one line of JSON each. They are CPDAGs (completed partially directed
+    acyclic graphs, one per equivalence class of DAGs). With background knowledge they are DAGs.
     """
     from brai.learners.brai import BRAI
 
     if temperature is not None and (rows or source != "tree"):
-        raise click.UsageError("--temperature is of draws of the tree: add --from tree, or leave it out")
+        raise click.UsageError("--temperature applies to draws from the tree: add --from tree, or leave it out")
     model = _model(folder)
     if rows:
         import csv
@@ -97,7 +105,7 @@ def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | N
             writer.writerow([drawn.states[v][code] for v, code in enumerate(row)])
         return
     if source == "tree" and not isinstance(model, BRAI):
-        raise ValueError(f"{folder} is of {type(model).__name__}, which has no tree: leave --from tree out")
+        raise ValueError(f"the {type(model).__name__} model in {folder} has no tree: leave --from tree out")
     if isinstance(model, BRAI) and source == "tree":
         graphs = model.sample(n, 1.0 if temperature is None else temperature, random_state=seed)
     else:
@@ -110,8 +118,8 @@ def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | N
 @click.command()
 @_FOLDER
 @click.argument("question", nargs=-1, required=True)
-@click.option("--change", nargs=2, metavar="FROM TO", help="Of effect: A goes from this state to that one.")
-@click.option("--values", multiple=True, metavar="STATE=NUMBER", help="Of effect: what a state of B counts.")
+@click.option("--change", nargs=2, metavar="FROM TO", help="For effect: A changes from this state to that one.")
+@click.option("--values", multiple=True, metavar="STATE=NUMBER", help="For effect: numeric value of a state of B.")
 @_JSON
 def query(
     folder: Path,
@@ -120,18 +128,19 @@ def query(
     values: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Ask a model a QUESTION.
+    """Answer a QUESTION about a model.
 
     \b
-    edge A B            probability of A → B, of B → A, and that they are adjacent
+    edge A B            probabilities of A → B, of B → A, and of either edge
     path A B            probability that A is an ancestor of B
     blanket A           probable members of the Markov blanket of A
-    effect A B          what setting A does to B, averaged over graphs
-    marginal A [B=b …]  distribution of A in the best graph's network, given B=b
-    do A [B=b …]        the same where B is set to b, not seen to be b
+    effect A B          causal effect of A on B, averaged over graphs
+    marginal A [B=b …]  distribution of A in the network of the best graph, given B=b
+    do A [B=b …]        the same under the intervention do(B=b)
 
-    An effect is that of A going from its first to its last state, on the mean of B if its states are numbers, else
-    on the probability of its last state; --change and --values say it otherwise.
+    The effect compares B after setting A to its last state with B after setting A to its first state; --change
+    selects other states. It is a difference of means if the states of B are numbers, else a difference of
+    probabilities of the last state of B; --values selects other values.
     """
     from brai.cli.questions import answer, as_lines
 
@@ -151,28 +160,30 @@ def query(
 @click.argument("second", type=click.Path(path_type=Path, exists=True))
 @_JSON
 def compare(first: Path, second: Path, as_json: bool) -> None:
-    """Compare two graphs: folders of ``learn -o``, .brai, .bif or graph.json files.
+    """Compare two graphs.
 
-    With knowledge it is the graph that is directed as far as that directs it.
+    Each is a folder of ``learn -o``, or a .brai, .bif or graph.json file. A model is represented by its best CPDAG
+    (completed partially directed acyclic graph). With background knowledge this graph also has the directions
+    that follow from the knowledge.
     """
     a, b = _graph(first), _graph(second)
     missing = sorted(set(a.names) ^ set(b.names))
     if missing:
-        raise ValueError(f"the graphs are over other variables: only one of them has {', '.join(missing[:10])}")
+        raise ValueError(f"the graphs have different variables: only one of them has {', '.join(missing[:10])}")
     found = _compared(a, b)
     if as_json:
         click.echo(json.dumps(found))
         return
-    click.echo(f"structural Hamming distance {found['shd']}, {found['same']} edges are the same")
+    click.echo(f"structural Hamming distance {found['shd']}, {found['same']} edges in common")
     for key, sign in (("only_first", "-"), ("only_second", "+")):
         for one in found[key]:
             click.echo(f"  {sign} {_words(one)}")
     for one in found["directed_otherwise"]:
-        click.echo(f"  ~ {_words(one['first'])}, {_words(one['second'])} in the second")
+        click.echo(f"  ~ {_words(one['first'])} in the first, {_words(one['second'])} in the second")
 
 
 def _graph(place: Path) -> PDAG:
-    """The CPDAG at a place."""
+    """The CPDAG in a folder or file."""
     from brai.files.exchange import from_json
     from brai.kinds.discrete.network import Network
 
@@ -184,7 +195,7 @@ def _graph(place: Path) -> PDAG:
 
 
 def _compared(a: PDAG, b: PDAG) -> dict[str, Any]:
-    """What two graphs over the same variables do not share, as plain values."""
+    """The differences of two graphs over the same variables, as plain values."""
     from brai.graphs.differences import differences
 
     def edge(line: Line | None) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""``brai learn FILE`` and ``brai demo``: their options; the work is done in `brai.cli.work`."""
+"""The options of ``brai learn FILE`` and ``brai demo``; `brai.cli.work` does the work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brai.cli.options import Duration, in_options, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that learning has wherever it is done."""
+    """The options that ``learn`` and ``demo`` share."""
     for option in reversed(
         (
             click.option(
@@ -21,7 +21,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.IntRange(1, 100),
                 default=3,
                 show_default=True,
-                help="Bootstrap samples at each node.",
+                help="Bootstrap samples at each node of the tree.",
             ),
             click.option(
                 "--ci-test",
@@ -30,55 +30,72 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(["auto", "cmi-c1", "cmi", "g2", "bayes-factor"]),
                 help="Conditional-independence test.",
             ),
-            click.option("--score", default="bdeu", show_default=True, type=click.Choice(["bdeu", "bic"])),
             click.option(
-                "--ess", type=float, default=1.0, show_default=True, help="Equivalent sample size of BDeu."
+                "--score",
+                default="bdeu",
+                show_default=True,
+                type=click.Choice(["bdeu", "bic"]),
+                help="Score: Bayesian Dirichlet equivalent uniform, or Bayesian information criterion.",
             ),
             click.option(
-                "--max-order", type=click.IntRange(0), default=None, help="Largest condition set of a test."
+                "--ess",
+                type=float,
+                default=1.0,
+                show_default=True,
+                help="Equivalent sample size of BDeu: the weight of its prior, in rows.",
+            ),
+            click.option(
+                "--max-order",
+                type=click.IntRange(0),
+                default=None,
+                help="Largest conditioning set of a test.  [default: no limit]",
             ),
             click.option(
                 "--max-parents",
                 type=click.IntRange(1),
                 default=4,
                 show_default=True,
-                help="Of a node, in the search and in chains.",
+                help="Most parents of a node, in the search and in the MCMC chains.",
             ),
-            click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn from each chain."),
-            click.option("--thin", type=click.IntRange(1), default=None, help="Steps of a chain between draws."),
+            click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn by each MCMC chain."),
             click.option(
-                "--paper", is_flag=True, help="The published algorithm: its test, no polish, its way to draw."
+                "--thin", type=click.IntRange(1), default=None, help="Steps of an MCMC chain between two draws."
+            ),
+            click.option(
+                "--paper",
+                is_flag=True,
+                help="The published algorithm: its test and its way to draw graphs, no search after the tree.",
             ),
             click.option(
                 "-k",
                 "k",
                 type=click.IntRange(1),
                 default=None,
-                help="Make up the posterior from the k best CPDAGs of the tree instead of MCMC.",
+                help="Posterior over the k best CPDAGs of the tree, instead of MCMC.",
             ),
             click.option(
                 "--draws",
                 type=click.IntRange(1),
                 default=None,
-                help="Make up the posterior from so many draws of the tree instead.",
+                help="Posterior over this many draws from the tree, instead of MCMC.",
             ),
             click.option(
                 "--temperature",
                 type=click.FloatRange(0),
                 default=None,
-                help="Of the draws: 0 gives the MAP, inf draws uniformly.  [default: 1]",
+                help="For --draws: 0 gives the MAP graph, inf draws uniformly.  [default: 1]",
             ),
             click.option(
                 "--prior",
                 type=click.Choice(["dags", "classes"]),
                 default=None,
-                help="Uniform prior on DAGs (default) or on classes (default for --draws).",
+                help="Uniform prior over DAGs (default) or over equivalence classes (default with --draws).",
             ),
             click.option(
                 "--budget",
                 type=Duration(),
                 default=None,
-                help="Time for learning the graph; the chains get as much again: 60s, 5m, 1h.",
+                help="Time limit for learning the graph, such as 60s, 5m or 1h; the chains get the same again.",
             ),
             click.option(
                 "-o",
@@ -87,14 +104,14 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 default=None,
                 help="Folder for the model, graph, tables and report.",
             ),
-            click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+            click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
             click.option(
                 "--jobs",
                 "n_jobs",
                 type=int,
                 default=1,
                 show_default=True,
-                help="Workers; -1 for all cores. They change no result.",
+                help="Parallel workers; -1 for all cores. The result does not depend on it.",
             ),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text."),
             click.option("--quiet", is_flag=True, help="No progress bar."),
@@ -106,26 +123,26 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--delimiter", default=None, help="Field separator; guessed if not given.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated.")
+@click.option("--delimiter", default=None, help="Field separator; detected if not given.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out a column; may be repeated.")
 @click.option(
     "--states",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help='TOML file with the labels of columns: rain = ["no", "yes"].',
+    help='TOML file with the states of columns, such as  rain = ["no", "yes"].',
 )
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "label"]),
     default="error",
     show_default=True,
-    help="Missing values: refuse them, drop their rows, or make missing a state.",
+    help="Missing values: an error, drop their rows, or label them as a state of their own.",
 )
 @click.option(
     "--knowledge",
     type=click.Path(path_type=Path),
     default=None,
     metavar="FILE.toml",
-    help="What is known: required and forbidden edges [from, to], tiers, roots, leaves.",
+    help="Background knowledge: required and forbidden edges [from, to], tiers, roots, leaves.",
 )
 @_options
 def learn(
@@ -139,8 +156,12 @@ def learn(
 ) -> None:
     """Learn from FILE: CSV, TSV or Parquet, also gzipped.
 
-    With -o FOLDER the model, its graph, tables and a report for the browser are kept there. Until they are,
-    finished parts are in FOLDER/unfinished: after Ctrl-C or a crash, the same command goes on from there.
+    With -o FOLDER the model, its graph, tables and a report for the browser are saved there. Meanwhile finished
+    parts are in FOLDER/unfinished: after Ctrl-C or a crash, the same command continues from there.
+
+    Terms: a CPDAG (completed partially directed acyclic graph) represents an equivalence class, that is all DAGs
+    (directed acyclic graphs) with the same conditional independences. The MAP (maximum a posteriori) graph is the
+    one of highest score. MCMC (Markov chain Monte Carlo) draws DAGs in proportion to their posterior probability.
     """
     from brai.cli.work import learn as work
     from brai.data.dataset import Dataset
@@ -152,15 +173,18 @@ def learn(
         data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
     if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
-        warn(f"only one value in {which}: data say nothing of its edges, so it has none (or --drop COLUMN)")
+        warn(f"only one value in {which}: no evidence about its edges, so it has none (or --drop COLUMN)")
     work(data, file.name, knowledge=known, **options)
 
 
 @click.command()
-@click.option("--rows", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--rows", type=click.IntRange(1), default=2000, show_default=True, help="Number of rows to sample.")
 @_options
 def demo(rows: int, **options: Any) -> None:
-    """Learn the Asia network (Lauritzen & Spiegelhalter 1988) from a sample of it."""
+    """Learn the Asia network from a sample of it.
+
+    The network is that of Lauritzen & Spiegelhalter 1988.
+    """
     from brai.cli.work import learn as work
     from brai.kinds.discrete.network import load_network
     from brai.show.summary import edge_lines

@@ -1,4 +1,4 @@
-"""Kinds of option values: seconds, states of columns, a folder to write to; and the words of the command line."""
+"""Option values (durations, states of columns, output folders), and messages in terms of command-line options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import click
 
 from brai.runtime.text import plain_lines
 
-_WORDS = {  # of cures in Python: on the command line
+_WORDS = {  # advice for Python: advice for the command line
     'Dataset.of(X, missing="drop")': "--missing drop",
     'missing="label"': "--missing label",
     "states=": "--states FILE",
@@ -37,12 +37,12 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         parts = re.findall(r"(\d+(?:\.\d+)?)([smh]?)", value)
         seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
         if "".join(number + unit for number, unit in parts) != value or seconds <= 0:
-            self.fail(f"{value!r} is no time: give seconds, or 90s, 5m, 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a duration: give seconds, or 90s, 5m, 1h30m", param, ctx)
         return seconds
 
 
 def read_states(path: Path | None) -> dict[str, list[Any]] | None:
-    """Labels of columns from a TOML file: ``column = ["low", "high"]``, one column a line."""
+    """States of columns from a TOML file: ``column = ["low", "high"]``, one line per column."""
     if path is None:
         return None
     from brai.data.columns import shown
@@ -52,7 +52,7 @@ def read_states(path: Path | None) -> dict[str, list[Any]] | None:
         content = read_toml(path)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise ValueError(f'{path} is no TOML file: {why}. Give lines such as  rain = ["no", "yes"]') from error
+        raise ValueError(f'{path} is not a TOML file: {why}. Give lines such as  rain = ["no", "yes"]') from error
     for name, labels in content.items():
         if not isinstance(labels, list):
             raise ValueError(f'{path}: {name} is {shown(labels)}: give a list of labels, {name} = ["no", "yes"]')
@@ -60,7 +60,7 @@ def read_states(path: Path | None) -> dict[str, list[Any]] | None:
 
 
 def writable(folder: Path) -> Path:
-    """The folder, made if need be; OSError now if nothing can be written there, not after hours."""
+    """The folder, created if needed. OSError now, not after hours of work, if nothing can be written there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -70,13 +70,13 @@ def writable(folder: Path) -> Path:
 
 
 def warn(message: object) -> None:
-    """One line on standard error."""
+    """Print a warning as one line on standard error."""
     click.echo(f"brai: warning: {plain_lines(str(message))}", err=True)
 
 
 @contextmanager
 def in_options() -> Iterator[None]:
-    """Say what is refused and warned of inside with options where Python has arguments."""
+    """Errors and warnings inside name command-line options instead of Python arguments."""
     from brai.data.dataset import DataError
 
     with warnings.catch_warnings(record=True) as told:
@@ -90,7 +90,7 @@ def in_options() -> Iterator[None]:
 
 
 def _as_options(message: str) -> str:
-    """The cure, which is what follows the last colon, in words of the command line."""
+    """The message with its advice, the part after the last colon, in terms of command-line options."""
     problem, colon, cure = message.rpartition(": ")
     for words, option in _WORDS.items():
         cure = cure.replace(words, option)

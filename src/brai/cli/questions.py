@@ -1,4 +1,4 @@
-"""What ``brai query`` can be asked: each answer as plain values with keys that stay, and as lines of text.
+"""The questions of ``brai query``. Each answer is a dict of plain values with stable keys, and lines of text.
 
 The keys are documented in docs/guide/tour.md.
 """
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from brai.learners.base import StructureLearner
 from brai.runtime.checks import near
 
-_SHOWN = 0.01  # members of a blanket that are less probable are left out
+_SHOWN = 0.01  # less probable members of a Markov blanket are left out
 
 Answer = dict[str, Any]
 Lines = list[tuple[str, Any]]
 
 
 def answer(model: StructureLearner, kind: str, *words: str, **options: Any) -> Answer:
-    """The answer to a question; options are those of `effect`."""
+    """The answer to a question; ``options`` are those of `effect`."""
     if kind not in _QUESTIONS:
         raise ValueError(f"unknown question {kind!r}{near(kind, _QUESTIONS)}: ask {', '.join(_QUESTIONS)}")
     ask, n, _ = _QUESTIONS[kind]
@@ -26,7 +26,7 @@ def answer(model: StructureLearner, kind: str, *words: str, **options: Any) -> A
         raise ValueError(f"{kind} takes {n} name{'s' * (n > 1)}, not {len(words)}: brai query -h shows how to ask")
     given = {name: value for name, value in options.items() if value}
     if given and kind != "effect":
-        raise ValueError(f"--{next(iter(given))} is of effect, not of {kind}: leave it out")
+        raise ValueError(f"--{next(iter(given))} applies to effect, not to {kind}: leave it out")
     names = list(model.feature_names_in_)
     for name in words[:n]:
         if name not in names:
@@ -36,7 +36,7 @@ def answer(model: StructureLearner, kind: str, *words: str, **options: Any) -> A
 
 
 def as_lines(found: Answer) -> Lines:
-    """An answer as pairs of words and a value."""
+    """An answer as pairs of a description and a value."""
     return _QUESTIONS[found["kind"]].lines(found)
 
 
@@ -109,7 +109,7 @@ def _effect_lines(found: Answer) -> Lines:
         ("standard deviation", found["standard_deviation"]),
         (f"P({a} causes {b})", found["p_causes"]),
         (f"change of {a}", " to ".join(map(str, found["change"]))),
-        (f"states of {b} count", ", ".join(f"{one['state']} {one['value']:g}" for one in found["values"])),
+        (f"values of {b}", ", ".join(f"{one['state']} {one['value']:g}" for one in found["values"])),
     ]
 
 
@@ -136,7 +136,7 @@ def _distribution_lines(found: Answer) -> Lines:
 def _pair(word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals:
-        raise ValueError(f"{word!r} is no setting: write NAME=STATE")
+        raise ValueError(f"{word!r} assigns no state to a variable: write NAME=STATE")
     return name, value
 
 
@@ -145,7 +145,7 @@ def _number(word: str) -> tuple[str, float]:
     try:
         return state, float(number)
     except ValueError:
-        raise ValueError(f"{word!r} gives no state a number: write --values STATE=NUMBER, yes=1 say") from None
+        raise ValueError(f"{word!r} assigns no number to a state: write STATE=NUMBER, such as yes=1") from None
 
 
 class _Question(NamedTuple):

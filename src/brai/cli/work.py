@@ -1,4 +1,4 @@
-"""What ``brai learn`` and ``brai demo`` do: learn, show, keep."""
+"""The work of ``brai learn`` and ``brai demo``: learn, print, save."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def learn(
     output: Path | None,
     **settings: Any,
 ) -> None:
-    """Learn from data, show what was found, and keep it if a folder is given."""
+    """Learn from data, print the result, and save it if a folder is given."""
     if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
-        raise click.UsageError("--paper has its own --ci-test, --score and --ess: leave them out")
+        raise click.UsageError("--paper sets --ci-test, --score and --ess: leave them out")
     if draws is None and temperature is not None:
-        raise click.UsageError("--temperature is that of --draws: give their number too")
+        raise click.UsageError("--temperature applies to --draws: give --draws too")
     if draws is not None and k is not None:
-        raise click.UsageError("the posterior is made of the best graphs (-k) or of draws (--draws): give one")
+        raise click.UsageError("the posterior is over the best graphs (-k) or over draws (--draws): give one")
     if settings["n_jobs"] == 0:
         raise click.UsageError("--jobs is 0: give the number of workers, or -1 for all cores")
     if output is None:
@@ -80,10 +80,10 @@ def learn(
             posterior, source = _posterior(model, k, draws, temperature, prior, seed)
         except KeyboardInterrupt:
             if output is not None:
-                click.echo("brai: stopped; the same command goes on from here", err=True)
+                click.echo("brai: stopped; the same command continues from here", err=True)
             if not hasattr(model, "dag_"):
                 raise
-            click.echo("brai: stopped; the best graph is kept, with probabilities of the tree alone", err=True)
+            click.echo("brai: stopped; this is the best graph so far, with probabilities from the tree", err=True)
             stopped, model.posterior_from = True, "tree"
             posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
         made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
@@ -103,7 +103,7 @@ def learn(
 
 
 def _fit(model: BRAI, data: Any) -> None:
-    """Fit; parts of a run with other data or settings are of no use here."""
+    """Fit; discard a checkpoint of other data or settings."""
     try:
         model.fit(data)
     except OtherRunError:
@@ -114,7 +114,7 @@ def _fit(model: BRAI, data: Any) -> None:
 def _posterior(
     model: BRAI, k: int | None, draws: int | None, temperature: float | None, prior: Any, seed: int
 ) -> tuple[Posterior, dict[str, Any]]:
-    """The posterior that was asked for, and what it was made from."""
+    """The requested posterior, and a description of its source."""
     if draws is not None:
         heat = 1.0 if temperature is None else temperature
         drawing = np.random.SeedSequence([seed, 1])
@@ -129,15 +129,15 @@ def _posterior(
         source = {"chains": n_chains, "draws_each": n_draws, "ess": chains.ess()}
         source["r_hat"] = r_hat if math.isfinite(r_hat) else None  # JSON has no infinity
         source["max_disagreement"] = chains.disagreement()[0]
-    with status(bool(model.verbose), "weighing graphs"):
+    with status(bool(model.verbose), "computing the posterior"):
         return model.posterior(k, prior=prior), source
 
 
 def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any]) -> dict[str, Any]:
-    """Write FILES, all of them or none; return what is to be said of those left out, if any.
+    """Write FILES, all of them or none; return the reasons for those left out, if any.
 
-    A file that the model cannot be written as (BIF has no line breaks in names, say) is left out with a warning.
-    An old file of its name is deleted: nothing in the folder is of another run.
+    A file whose format cannot represent the model (BIF allows no line breaks in names, for instance) is left out
+    with a warning. An old file of that name is deleted, so that all files of the folder are from the same run.
     """
     made = {"data_name": found["data"], "command": found["command"]}
     makers: dict[str, Callable[[Path], Any]] = {

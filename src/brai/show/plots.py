@@ -1,7 +1,7 @@
 """Figures with matplotlib: a graph, a heat map, a reliability diagram, scores, and the comparison of two graphs.
 
-Each function draws on the Axes it is given, or on new ones, and returns them. No graphviz is needed: graphs are
-laid out by `brai.show.report.layout`, as in the report.
+Each function draws on the given Axes, or on new ones, and returns them. Graphviz is not needed: graphs have the
+layout of `brai.show.report.layout`, as in the report.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Floats: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["edges", "adjacency", "blankets", "paths"]
 
 BLUE, ORANGE, GREEN, PURPLE, GREY, INK = "#0072B2", "#C25700", "#00795A", "#9B4F80", "#7B8794", "#17202B"
-HIGH = 30.0  # of a node's box
-SURE = 0.9  # direction from which an arrow head is filled
-UNIT = 1 / 82  # inches of a unit of the layout, in figures of our own
-FEW = 40  # edges that are labelled with their probabilities, if not asked for otherwise
+HIGH = 30.0  # height of a node's box
+SURE = 0.9  # probability of the direction above which an arrow head is filled
+UNIT = 1 / 82  # inches per unit of the layout, in new figures
+FEW = 40  # most edges that are labelled with their probabilities by default
 
 
 def _pyplot() -> Any:
@@ -61,9 +61,9 @@ def graph(
 ) -> Any:
     """Draw a PDAG, or the consensus graph of a fitted model or a posterior.
 
-    Lines are thicker and darker the more probable an edge is; an arrow head is filled from a direction of SURE on,
-    hollow below, and left out up to `brai.posterior.consensus.DECIDED`. ``probabilities`` writes P(adjacent)
-    beside edges, by default if there are FEW at most.
+    More probable edges are thicker and darker. An arrow head is filled if its direction has at least probability
+    SURE, hollow below, and left out up to `brai.posterior.consensus.DECIDED`. ``probabilities`` writes P(adjacent)
+    at the edges; by default it does so for up to FEW edges.
     """
     _checked(source, (PDAG, StructureLearner, Posterior), "a PDAG, a fitted model or a Posterior")
     if isinstance(source, PDAG):
@@ -87,9 +87,10 @@ def graph(
 
 
 def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax: Any = None) -> Any:
-    """Draw two graphs over the same nodes in one: what they share, what only one has, what is turned.
+    """Draw two graphs over the same nodes in one: shared edges, edges of only one, edges of different direction.
 
-    Each is a PDAG, a Network, or a fitted model (its cpdag_). The title gives the structural Hamming distance.
+    Each is a PDAG, a Network, or a fitted model (its cpdag_). The title gives the structural Hamming distance
+    (SHD), the number of edges in which they differ.
     """
     first, second = (_graph_of(one) for one in (a, b))
     distance = first.shd(second)
@@ -107,7 +108,7 @@ def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax:
     page.nodes()
     from matplotlib.lines import Line2D
 
-    words = {"removed": f"only in {names[0]}", "added": f"only in {names[1]}", "turned": "directed otherwise"}
+    words = {"removed": f"only in {names[0]}", "added": f"only in {names[1]}", "turned": "different direction"}
     keys = [Line2D([], [], color=GREY, label="in both")]
     keys += [Line2D([], [], color=looks[kind][0], ls=looks[kind][1], lw=2.2, label=words[kind]) for kind in looks]
     page.ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False)
@@ -124,7 +125,7 @@ def _graph_of(source: Any) -> PDAG:
 
 
 class _Page:
-    """Axes in units of a layout, and how nodes and edges are drawn there."""
+    """Axes in units of the layout, with methods to draw nodes and edges."""
 
     def __init__(self, graph: PDAG, ax: Any):
         self.layout, self.labels, self.widths = arranged(graph)
@@ -132,13 +133,13 @@ class _Page:
         width, height = (size + room for size, room in zip(layout.size, (160.0, 90.0), strict=True))
         self.ax = _axes(ax, width * UNIT, height * UNIT)
         box = self.ax.get_window_extent().transformed(self.ax.figure.dpi_scale_trans.inverted())
-        self.points = 72 * min(box.width / width, box.height / height)  # of a unit
+        self.points = 72 * min(box.width / width, box.height / height)  # points per unit
         left, top = (float(own.min()) if len(own) else 0.0 for own in (layout.x, layout.y))
         self.ax.set(xlim=(left - 80, left + width - 80), ylim=(top + height - 45, top - 45), aspect="equal")
         self.ax.set_axis_off()
 
     def _end(self, i: int, towards: Any) -> tuple[float, float]:
-        """Where the line from the centre of a node to a point leaves its box."""
+        """The point at which the line from the centre of a node to another point leaves its box."""
         x, y = float(self.layout.x[i]), float(self.layout.y[i])
         dx, dy = towards[0] - x, towards[1] - y
         far = [half / abs(step) for half, step in ((self.widths[i] / 2, dx), (HIGH / 2, dy)) if step]
@@ -163,13 +164,13 @@ class _Page:
         alpha: float = 1.0,
         hollow: bool = False,
     ) -> None:
-        """The line from a to b, smooth through its bends, with a head if it is directed."""
+        """Draw the edge from a to b, smooth through its bends, with an arrow head if it is directed."""
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
 
         points = np.array(self._points(a, b))
         codes, vertices = [Path.MOVETO], [points[0]]
-        for k in range(len(points) - 1):  # Catmull–Rom as cubic curves
+        for k in range(len(points) - 1):  # a Catmull–Rom spline as cubic Bézier curves
             before, here, there = points[max(0, k - 1)], points[k], points[k + 1]
             after = points[min(len(points) - 1, k + 2)]
             codes += [Path.CURVE4] * 3
@@ -190,7 +191,7 @@ class _Page:
         self.ax.add_patch(patch)
 
     def write(self, a: int, b: int, text: str) -> None:
-        """A number at the middle of an edge."""
+        """Write a number at the middle of an edge."""
         points = self._points(a, b)
         half = len(points) // 2
         x, y = np.mean(points[half - 1 : half + 1], axis=0) if len(points) % 2 == 0 else points[half]
@@ -200,7 +201,7 @@ class _Page:
             self.ax.text(x, y, text, size=size, color=GREY, ha="center", va="center", bbox=back, zorder=2)
 
     def nodes(self) -> None:
-        """Boxes with labels; the labels only where they can be read."""
+        """Draw the boxes of the nodes, with labels if they are large enough to be read."""
         from matplotlib.patches import FancyBboxPatch
 
         size = 13 * self.points
@@ -212,7 +213,7 @@ class _Page:
                 FancyBboxPatch(corner, width, HIGH, boxstyle=style, fc=color, ec=GREY, lw=0.9, zorder=3)
             )
             if size >= 3:
-                middle = {"ha": "center", "va": "center", "parse_math": False}  # a $ is a letter
+                middle = {"ha": "center", "va": "center", "parse_math": False}  # "$" is literal
                 self.ax.text(x, y, label, size=size, color=INK, zorder=4, **middle)
 
 
@@ -234,7 +235,7 @@ def _matrix(source: Source, kind: Kind) -> tuple[tuple[str, ...], Floats]:
 
 
 def heat_map(source: Source, *, kind: Kind = "edges", ax: Any = None) -> Any:
-    """Probabilities as a matrix, from rows to columns; with up to 20 variables the numbers are written in."""
+    """Draw probabilities as a matrix, from rows to columns; with numbers for up to 20 variables."""
     names, values = _matrix(source, kind)
     d = len(names)
     side = min(max(4.2, 0.34 * d + 2), 14.0)
@@ -264,10 +265,10 @@ def reliability(
     bins: int = 10,
     ax: Any = None,
 ) -> Any:
-    """Reliability diagram: of the pairs said to be joined with probability p, which share is joined in ``truth``?
+    """Draw a reliability diagram: observed frequency of edges in ``truth`` against their predicted probability.
 
-    ``truth`` is a PDAG or a Network, such as the one that data were drawn from; with ``kind="edges"`` a DAG. Bars
-    are 95 % intervals (Wilson 1927), numbers say how many pairs are in a bin.
+    ``truth`` is a PDAG or a Network, such as the network that generated the data; with ``kind="edges"`` it is a
+    DAG. Bars are 95 % confidence intervals (Wilson 1927). Numbers are counts of pairs per bin.
     """
     if kind not in ("adjacency", "edges"):
         raise ValueError(f"kind is {kind!r}: choose 'adjacency' or 'edges'")
@@ -292,7 +293,7 @@ def reliability(
             ax.annotate(f"{n:,}", (at, high if up else low), (0, 4 if up else -10), textcoords="offset points",
                         ha="center", size=7, color=GREY)  # fmt: skip
     brier = float(np.mean((said - true) ** 2))
-    ax.set(xlim=(-0.03, 1.03), ylim=(-0.06, 1.1), xlabel="probability said", ylabel="share that is true")
+    ax.set(xlim=(-0.03, 1.03), ylim=(-0.06, 1.1), xlabel="predicted probability", ylabel="observed frequency")
     ax.set_title(f"{'Adjacencies' if kind == 'adjacency' else 'Directed edges'}, Brier score {brier:.4f}")
     return ax
 
@@ -303,7 +304,10 @@ def _wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def scores(model: StructureLearner, *, posterior: Posterior | None = None, ax: Any = None) -> Any:
-    """Log scores of draws of chains, of bootstrap members, or of classes by rank; dashed, the best graph."""
+    """Plot the log scores of MCMC draws, of bootstrap graphs, or of equivalence classes by rank.
+
+    The dashed line is the score of the best graph.
+    """
     _checked(model, (StructureLearner,), "a fitted model")
     known = model._posterior() if posterior is None else posterior
     found = score_series(model, known, chains_of(model, known))

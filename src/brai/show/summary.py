@@ -1,4 +1,4 @@
-"""What was learned, as plain values (for JSON) and as text (for people)."""
+"""The summary of a fitted model: as plain values for JSON, and as text for people."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from brai.posterior.consensus import DECIDED, TIE, table
 from brai.posterior.weighted import Posterior
 from brai.runtime.text import plain
 
-MOST = 20  # edges listed in text
-_SHOWN = 0.01  # edges below this probability are only counted in text
+MOST = 20  # most edges listed in the text
+_SHOWN = 0.01  # the text only counts edges below this probability
+_OVER = {"dags": "DAGs", "classes": "equivalence classes"}
 
 
 def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, Any]) -> dict[str, Any]:
-    """Everything the commands report, as plain values; ``source`` says what the posterior was made from."""
+    """Everything the commands report, as plain values; ``source`` describes how the posterior was computed."""
     tree, distinct = model.tree_, model.n_distinct()
     return {
         "rows": n_rows,
@@ -52,36 +53,37 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
 
 
 def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
-    """The summary for a person; ``files`` are those that hold all edges of the graph, and all probabilities."""
+    """The summary as text; ``files`` are the names of the files with all edges and all edge probabilities."""
     graph_file, edge_file = (f"in {name}" for name in files) if files else ("with --json",) * 2
     best, tree = found["map"], found["tree"]
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
         f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}",
         "",
-        f"MAP CPDAG, log score {best['log_score']:.3f} ({best['score']}, ess {best['ess']:g})",
+        f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
+        f"({best['score']}, ess {best['ess']:g})",
         *_at_most(edge_lines(best["directed"], best["undirected"]), graph_file),
         "",
-        f"Tree with s = {tree['s']}: {count(tree['nodes'], 'node')}, {tree['leaves']} of them leaves, "
-        f"depth {tree['depth']}",
+        f"Tree with s = {tree['s']} bootstrap samples per node: {count(tree['nodes'], 'node')}, {tree['leaves']} "
+        f"of them leaves, depth {tree['depth']}",
         f"  {count(tree['routes'], 'route')}, {bound}{count(tree['distinct_cpdags'], 'distinct CPDAG')}",
-        f"  CI tests by order: {', '.join(map(str, tree['ci_tests_by_order'])) or 'none'}",
+        f"  conditional-independence tests by order: {', '.join(map(str, tree['ci_tests_by_order'])) or 'none'}",
     ]
     if tree["repaired_leaves"]:
-        lines.append(f"  leaves without a DAG extension, repaired: {tree['repaired_leaves']}")
+        lines.append(f"  leaves whose graph had no DAG extension and was repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:
-        lines.append(f"  leaves cut off by a limit on order or tests: {tree['truncated_leaves']}")
+        lines.append(f"  leaves truncated by a limit on order, tests or time: {tree['truncated_leaves']}")
     return "\n".join(map(plain, [*lines, "", *_probabilities(found["posterior"], edge_file)]))
 
 
 def edge_lines(directed: Sequence[Sequence[str]], undirected: Sequence[Sequence[str]]) -> list[str]:
-    """The edges of a graph, one a line."""
+    """The edges of a graph, one per line."""
     found = [f"  {a} → {b}" for a, b in directed] + [f"  {a} – {b}" for a, b in undirected]
     return found or ["  (no edges)"]
 
 
 def _at_most(lines: list[str], where: str) -> list[str]:
-    """The first lines, and where there are more."""
+    """The first lines, and where to find the others."""
     return lines if len(lines) <= MOST else [*lines[:MOST], f"  … and {len(lines) - MOST} more {where}"]
 
 
@@ -91,9 +93,10 @@ def _probabilities(posterior: dict[str, Any], where: str) -> list[str]:
         classes = f" of {count(posterior['cpdags'], 'CPDAG')}" if posterior["graphs"] == "CPDAG" else ""
         r_hat = "infinite" if posterior["r_hat"] is None else f"{posterior['r_hat']:.3f}"
         lines = [
-            f"Edge probabilities from {number} DAGs{classes}, drawn by MCMC",
-            f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat}, effective number of draws "
-            f"{posterior['ess']:.0f}; uniform prior on {posterior['prior']}",
+            f"Edge probabilities from {number} DAGs{classes}, drawn by MCMC; "
+            f"uniform prior over {_OVER[posterior['prior']]}",
+            f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat} (near 1 if converged), "
+            f"effective sample size {posterior['ess']:.0f}",
             f"  chains differ by up to {posterior['max_disagreement']:.2f} in the probability of an edge",
         ]
         return [*lines, *_rows(posterior, where)]
@@ -102,9 +105,9 @@ def _probabilities(posterior: dict[str, Any], where: str) -> list[str]:
     else:
         source = "the best "
     lines = [
-        f"Edge probabilities from {source}{count(posterior['cpdags'], posterior['graphs'])} of tree and search",
-        f"  as uncertain as {posterior['n_effective']:.1f} equally probable ones; "
-        f"uniform prior on {posterior['prior']}",
+        f"Edge probabilities from {source}{count(posterior['cpdags'], posterior['graphs'])} of tree and search; "
+        f"uniform prior over {_OVER[posterior['prior']]}",
+        f"  effective number of graphs {posterior['n_effective']:.1f}",
     ]
     return [*lines, *_rows(posterior, where)]
 
@@ -114,6 +117,7 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
     rows = [row for row in posterior["edges"] if row["strength"] >= _SHOWN]
     if rows:
         width = max(len(row["from"]) + len(row["to"]) for row in rows) + 3
+        head.append("  strength is P(adjacent), direction is P(this direction | adjacent)")
         head.append(f"  {'edge':<{width}}  strength  direction")
     for row in rows:
         sign = "→" if row["direction"] > DECIDED + TIE else "–"
@@ -121,5 +125,5 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
         lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}")
     lines = [*head, *_at_most(lines, where)]
     if more := len(posterior["edges"]) - len(rows):
-        lines.append(f"  and {count(more, 'edge')} below {_SHOWN:.0%}")
+        lines.append(f"  and {count(more, 'edge')} of strength below {_SHOWN:.0%}")
     return lines

@@ -1,4 +1,4 @@
-"""One self-contained HTML file that shows what was learned and how sure it is: `write`."""
+"""The report of a fitted model: one self-contained HTML file with its graph and probabilities, by `write`."""
 
 from brai.show.report.build import page, page_data, write
 

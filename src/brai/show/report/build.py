@@ -1,8 +1,8 @@
 """From a fitted model to one HTML file: `page_data` (plain values), `page` (text), `write`.
 
-The page holds its data as JSON. Names come from files and may hold anything, so JSON is written in ASCII with
-``<``, ``>`` and ``&`` escaped: nothing in it can end the script element, and the page only ever sets text, never
-markup. Template, style and script are files beside this one; nothing is fetched from anywhere.
+The page holds its data as JSON. Names come from files and may hold any text. So JSON is written in ASCII with
+``<``, ``>`` and ``&`` escaped, and nothing in it can end the script element. The script only sets text, never
+markup. Template, style and script are files in this folder; the page loads nothing from the network.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from brai import __version__
-from brai.data.columns import count
 from brai.graphs.differences import differences, lines
 from brai.graphs.pdag import PDAG
 from brai.learners.base import StructureLearner
@@ -42,10 +41,11 @@ Floats: TypeAlias = NDArray[np.float64]
 Plain: TypeAlias = dict[str, Any]
 
 FLOOR = 0.01  # pairs of nodes below this probability are only counted
-MOST = 20_000  # pairs in a page; where there are more, the floor is higher
-PATHS = 60  # variables up to which paths are looked up in DAGs
-CELLS = 22  # letters of a name in the drawing
-DIFFERENCES = 400  # listed of one graph
+MOST = 20_000  # most pairs in a page; if there are more, the floor is raised
+PATHS = 60  # most variables for which path probabilities are computed
+CELLS = 22  # most letters of a name in the drawing
+DIFFERENCES = 400  # most differences listed per graph
+SCORES = {"bdeu": "BDeu", "bic": "BIC"}
 _TEMPLATE = re.compile("/\\*(style|script|data)\\*/|<!--(title)-->")
 
 
@@ -59,21 +59,21 @@ def write(
     k: int = 5,
     title: str | None = None,
 ) -> Path:
-    """Write the report of a fitted model to an HTML file, all at once or not at all; returns its path.
+    """Write the report of a fitted model to an HTML file, atomically; return its path.
 
-    ``data_name`` and ``command`` are shown as they are, ``posterior`` is the model's own unless given, ``k`` is
-    how many of the best graphs are compared.
+    ``data_name`` and ``command`` are shown as given. ``posterior`` is by default that of the model. ``k`` is the
+    number of best graphs to compare.
     """
     goal = Path(path)
     if not goal.parent.is_dir():
-        raise FileNotFoundError(f"{str(goal.parent)!r} is no directory: make it first, or give another path")
+        raise FileNotFoundError(f"{str(goal.parent)!r} is not a directory: create it, or give another path")
     data = page_data(model, data_name=data_name, command=command, posterior=posterior, k=k, title=title)
     write_text(goal, page(data))
     return goal
 
 
 def page(data: Plain) -> str:
-    """The HTML text for such data."""
+    """The HTML text of the page with this data."""
     home = files("brai.show.report")
     parts = {
         "style": (home / "page.css").read_text(encoding="utf-8"),
@@ -82,7 +82,7 @@ def page(data: Plain) -> str:
         "title": html.escape(_safe(data["title"][:200])),
     }
     template = (home / "page.html").read_text(encoding="utf-8")
-    return _TEMPLATE.sub(lambda found: parts[found[1] or found[2]], template)  # in one pass: data stays as it is
+    return _TEMPLATE.sub(lambda found: parts[found[1] or found[2]], template)  # in one pass: data is not searched
 
 
 def _as_json(data: Plain) -> str:
@@ -99,7 +99,7 @@ def page_data(
     k: int = 5,
     title: str | None = None,
 ) -> Plain:
-    """Everything that the page shows, as plain values; arguments are those of `write`."""
+    """Everything that the page shows, as plain values; the arguments are those of `write`."""
     check_is_fitted(model)
     check_count("k", k, 1)
     names = tuple(map(str, model.feature_names_in_))
@@ -130,7 +130,7 @@ def page_data(
 
 
 def _now() -> str:
-    """The time, or that of SOURCE_DATE_EPOCH if the file shall be the same each time."""
+    """The current time, or SOURCE_DATE_EPOCH if it is set, for reproducible files."""
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
@@ -153,9 +153,12 @@ def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name
         ["Rows", f"{n_rows:,}"],
         ["Variables", f"{len(posterior.names):,}"],
         ["Learner", type(model).__name__],
-        [f"Best score ({model.family_score})", f"{model.log_score_:,.2f}".replace("-", "−")],
-        [f"{kind}s weighed", f"{len(posterior):,}"],
-        ["As uncertain as", f"{count(max(1, round(posterior.n_effective)), f'equal {kind}')}"],
+        [
+            f"Best log score ({SCORES.get(model.family_score, model.family_score)})",
+            f"{model.log_score_:,.2f}".replace("-", "−"),
+        ],
+        [f"{kind}s in the posterior", f"{len(posterior):,}"],
+        [f"Effective number of {kind}s", f"{max(1, round(posterior.n_effective)):,}"],
     ]
 
 
@@ -163,7 +166,7 @@ def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name
 
 
 def label_of(name: str, cells: int = CELLS) -> str:
-    """A name on one line of so many letters at most; wide letters count twice."""
+    """A name on one line of at most ``cells`` letters; wide letters count twice."""
     flat = "".join(c if c.isprintable() else " " for c in name[: 4 * cells])
     flat = flat.strip() or "(blank)"
     if _cells(flat) <= cells and len(name) <= 4 * cells:
@@ -185,7 +188,7 @@ def arranged(graph: PDAG) -> tuple[Layout, list[str], list[float]]:
 
 
 def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> Plain:
-    """Nodes with places, and pairs in the order in which `brai.posterior.consensus` settles their directions."""
+    """Nodes with positions, and pairs in the order in which `brai.posterior.consensus` directs them."""
     strengths = np.sort(np.minimum(edges + edges.T, 1.0)[np.triu_indices(len(names), 1)])[::-1]
     floor = FLOOR if len(strengths) <= MOST else max(FLOOR, math.ceil(float(strengths[MOST]) * 1000) / 1000)
     rows = table(names, edges, floor)
@@ -204,7 +207,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
 
 
 def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> list[list[Any]]:
-    """[from, to, strength, direction, has it a direction, edge of the best graph, how far chains differ]"""
+    """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains]"""
     place = {name: i for i, name in enumerate(names)}
     apart = None
     if chains is not None and len(chains.log_scores) > 1:
@@ -222,7 +225,7 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
 
 
 def _pairs(matrix: Floats, symmetric: bool) -> list[list[Any]]:
-    """[i, j, probability] of the entries worth a line, the largest ones if there are too many."""
+    """[i, j, probability] of the entries from FLOOR on; the MOST largest if there are more."""
     worth = np.argwhere(np.triu(matrix >= FLOOR, 1) if symmetric else matrix >= FLOOR)
     found = [[int(i), int(j), round(float(matrix[i, j]), 3)] for i, j in worth]
     if len(found) > MOST:
@@ -244,7 +247,7 @@ def best_graphs(model: StructureLearner, posterior: Posterior, k: int) -> list[t
     ranked = sorted(zip(posterior.log_scores.tolist(), range(len(posterior)), strict=True), reverse=True)
     others = {posterior.cpdags[i]: score for score, i in ranked if math.isfinite(score)}
     shared = [(others[own], score) for own, score in found.items() if own in others]
-    if all(abs(a - b) < 1e-6 * max(1.0, abs(a)) for a, b in shared):  # else by another score
+    if all(abs(a - b) < 1e-6 * max(1.0, abs(a)) for a, b in shared):  # otherwise the scores are of another kind
         for own, score in list(others.items())[: k + len(found)]:
             found.setdefault(own, score)
     return sorted(found.items(), key=lambda one: -round(one[1], 9))[:k]  # stable
@@ -285,5 +288,5 @@ def _cut(text: str, most: int = 300) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text that UTF-8 can hold: lone surrogates become question marks."""
+    """Text that UTF-8 can encode: lone surrogates become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,16 +1,16 @@
-"""Where to draw the nodes of a graph: in layers, parents above children (after Sugiyama, Tagawa & Toda 1981).
+"""Layered layout of a graph, parents above children (after Sugiyama, Tagawa & Toda 1981).
 
-Each connected part is laid out by itself and the parts are packed on shelves. Of one part
+Each connected component is laid out separately, and components are packed on shelves. The steps for a component:
 
-1. edges are made to go one way, if they do not (Eades, Lin & Smyth 1993);
-2. nodes get layers, those at the head of the longest paths first, so many a layer at most (after Coffman & Graham
-   1972), and then move where their edges are shorter;
-3. an edge that passes layers gets a bend in each of them;
-4. layers are ordered by barycentres, down and up by turns; the order with the fewest crossings is kept;
-5. within its order each layer goes as near to its neighbours as the widths allow: least squares, by isotonic
-   regression.
+1. Cycles are broken: some edges are reversed so that all follow one order (Eades, Lin & Smyth 1993).
+2. Nodes are assigned to layers of limited size, those at the start of the longest paths first (after Coffman &
+   Graham 1972). Then nodes move to layers in which their edges are shorter.
+3. An edge across several layers gets a bend in each layer between its ends.
+4. Layers are ordered by barycentres, sweeping down and up alternately; the order with the fewest crossings wins.
+5. The x coordinates of each layer are fitted to its neighbours by least squares, given order and widths (isotonic
+   regression).
 
-Nothing is random; a tie goes to the lowest index.
+Nothing is random; ties go to the lowest index.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Edge: TypeAlias = tuple[int, int]
 Lists: TypeAlias = list[list[int]]
 Bends: TypeAlias = dict[Edge, list[tuple[float, float]]]
 
-ROW = 92.0  # from layer to layer
-GAP = 22.0  # between nodes of a layer
-THIN = 5.0  # between edges that pass a layer
-BENDS = 3  # a node at most; where there would be more, the longest edges are straight
+ROW = 92.0  # distance between layers
+GAP = 22.0  # gap between nodes of a layer
+THIN = 5.0  # gap between edges that cross a layer
+BENDS = 3  # most bends per node on average; beyond that, the longest edges are straight
 SWEEPS = 24
-ASPECT = 1.7  # width of the drawing to its height
-STRETCH = 2.2  # how much further apart layers of a wide drawing may be, or nodes of a high one
-SQUEEZE = 0.74  # how much nearer layers of a high drawing may be
+ASPECT = 1.7  # desired width of the drawing relative to its height
+STRETCH = 2.2  # largest factor on the distance of layers in a wide drawing, or of nodes in a high one
+SQUEEZE = 0.74  # smallest factor on the distance of layers in a high drawing
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Centres of nodes, and for the edges that pass layers the points that they go through, from tail to head."""
+    """Centres of the nodes, and the bends of edges across several layers, from tail to head."""
 
     x: Floats
     y: Floats
@@ -50,14 +50,14 @@ class Layout:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height that centres span."""
+        """Width and height spanned by the centres."""
         return (float(np.ptp(self.x)), float(np.ptp(self.y))) if len(self.x) else (0.0, 0.0)
 
 
 def layered(adjacency: NDArray[np.generic], widths: Sequence[float] | None = None) -> Layout:
-    """Lay out a graph given by ``adjacency`` ("row to column", both ways for an undirected edge).
+    """Lay out a graph given by ``adjacency`` ("row to column", 1 both ways for an undirected edge).
 
-    ``widths`` are those of the nodes. A bend of an undirected edge is filed under the direction it was drawn in.
+    ``widths`` are the widths of the nodes. The key of an undirected edge's bends is the direction it is drawn in.
 
     >>> found = layered(np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
     >>> np.argsort(found.y).tolist(), len(set(found.x.tolist()))  # below each other
@@ -67,7 +67,7 @@ def layered(adjacency: NDArray[np.generic], widths: Sequence[float] | None = Non
     d = len(a)
     wide = np.full(d, 60.0) if widths is None else np.asarray(widths, np.float64)
     if a.shape != (d, d) or wide.shape != (d,):
-        raise ValueError(f"adjacency is {a.shape}, widths {wide.shape}: give (d, d) and one width a node")
+        raise ValueError(f"adjacency is {a.shape}, widths {wide.shape}: give (d, d) and one width per node")
     x, y, bends = np.zeros(d), np.zeros(d), {}
     parts = []
     for nodes in _parts(a):
@@ -81,7 +81,7 @@ def layered(adjacency: NDArray[np.generic], widths: Sequence[float] | None = Non
 
 
 def one_way(a: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The edges along an order that few directed edges go against (all go with it if there is no cycle)."""
+    """The edges, directed along an order that violates few directed edges (none if there is no cycle)."""
     d = len(a)
     directed = a & ~a.T
     out, into = directed.sum(axis=1), directed.sum(axis=0)
@@ -108,7 +108,7 @@ def one_way(a: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _parts(a: NDArray[np.bool_]) -> list[list[int]]:
-    """Connected parts, as nodes in increasing order."""
+    """Connected components, as lists of nodes in increasing order."""
     near = [np.flatnonzero(own).tolist() for own in a | a.T]
     seen, parts = [False] * len(a), []
     for first in range(len(a)):
@@ -125,14 +125,14 @@ def _parts(a: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _box(x: Floats, y: Floats, widths: Floats, bends: Bends) -> tuple[float, float, float]:
-    """Left end, width and height of a part with its bends."""
+    """Left end, width and height of a component with its bends."""
     across = [bx for points in bends.values() for bx, _ in points]
     left, right = min((x - widths / 2).min(), *across, math.inf), max((x + widths / 2).max(), *across, -math.inf)
     return float(left), float(right - left), float(y.max())
 
 
 def _shelves(boxes: list[tuple[float, float, float]]) -> list[tuple[float, float]]:
-    """How far to move each part so that they stand on shelves, the highest first."""
+    """The shift of each component that packs them on shelves, the highest first."""
     if not boxes:
         return []
     area = sum((width + 2 * GAP) * (height + ROW) for _, width, height in boxes)
@@ -149,18 +149,18 @@ def _shelves(boxes: list[tuple[float, float, float]]) -> list[tuple[float, float
 
 
 def _place(a: NDArray[np.bool_], widths: Floats) -> tuple[Floats, Floats, Bends]:
-    """One part: x, y, bends."""
+    """The layout of one component: x, y, bends."""
     d = len(a)
     layer = _layers(a)
     edges: list[Edge] = [(int(u), int(v)) for u, v in np.argwhere(a)]
-    edges.sort(key=lambda edge: layer[edge[1]] - layer[edge[0]])  # stable: the shortest get their bends first
+    edges.sort(key=lambda edge: layer[edge[1]] - layer[edge[0]])  # a stable sort; the shortest get bends first
     layers: list[list[int]] = [[] for _ in range(max(layer) + 1)]
     for v in range(d):
         layers[layer[v]].append(v)
     up: list[list[int]] = [[] for _ in range(d)]  # neighbours in the layer above
     down: list[list[int]] = [[] for _ in range(d)]
     passing: dict[Edge, list[int]] = {}
-    straight: list[Edge] = []  # no bends: they only pull
+    straight: list[Edge] = []  # edges without bends, which only attract their ends
     for u, v in edges:
         span = layer[v] - layer[u] - 1
         if span and len(up) - d + span > max(400, BENDS * d):
@@ -195,7 +195,7 @@ def _place(a: NDArray[np.bool_], widths: Floats) -> tuple[Floats, Floats, Bends]
 
 
 def _layers(a: NDArray[np.bool_]) -> list[int]:
-    """A layer for each node, below those of its parents; about √d nodes in each at most."""
+    """The layer of each node, below those of its parents; at most about √d nodes per layer."""
     d = len(a)
     most = max(6, math.ceil(1.25 * math.sqrt(d)))
     parents = [np.flatnonzero(own).tolist() for own in a.T]
@@ -244,7 +244,7 @@ def _layers(a: NDArray[np.bool_]) -> list[int]:
 
 
 def _ordered(layers: Lists, up: Lists, down: Lists, pulls: tuple[Lists, Lists]) -> Lists:
-    """The layers, each in an order with few crossings; ``pulls`` are neighbours above and below, in any layer."""
+    """The layers, each in an order with few crossings; ``pulls`` are neighbours above and below in any layer."""
     place = [0.0] * len(up)
 
     def settle(nodes: list[int]) -> None:
@@ -259,7 +259,7 @@ def _ordered(layers: Lists, up: Lists, down: Lists, pulls: tuple[Lists, Lists]) 
         way, near = (layers[1:], pulls[0]) if sweep % 2 == 0 else (layers[-2::-1], pulls[1])
         for nodes in way:
             key = {v: sum(place[u] for u in near[v]) / len(near[v]) if near[v] else place[v] for v in nodes}
-            if sweep % 4 > 1:  # of equal ones the last first, by turns
+            if sweep % 4 > 1:  # in alternate sweeps, ties are resolved in reverse order
                 nodes.reverse()
             nodes.sort(key=key.__getitem__)
             settle(nodes)
@@ -273,7 +273,7 @@ def _ordered(layers: Lists, up: Lists, down: Lists, pulls: tuple[Lists, Lists]) 
 
 
 def _crossings(layers: Lists, down: Lists) -> int:
-    """Number of pairs of edges that cross: inversions, layer by layer."""
+    """Number of edge crossings: inversions, layer by layer."""
     total = 0
     for nodes, lower in pairwise(layers):
         at = {v: k for k, v in enumerate(lower)}
@@ -287,7 +287,7 @@ def _crossings(layers: Lists, down: Lists) -> int:
 
 
 def _swap(layers: Lists, up: Lists, down: Lists) -> None:
-    """Exchange neighbours in a layer as long as that saves crossings."""
+    """Swap neighbours in a layer as long as that reduces crossings."""
     at = {v: k for nodes in layers for k, v in enumerate(nodes)}
 
     def crossed(first: int, second: int) -> int:
@@ -308,7 +308,7 @@ def _swap(layers: Lists, up: Lists, down: Lists) -> None:
 
 
 def _across(layers: Lists, up: Lists, down: Lists, widths: Floats, d: int) -> Floats:
-    """x of nodes and bends: each layer in turn as near to its neighbours as order and widths allow."""
+    """x of nodes and bends: each layer in turn is moved towards its neighbours, given order and widths."""
     x = np.zeros(len(up))
     offsets = []
     for nodes in layers:
@@ -318,7 +318,7 @@ def _across(layers: Lists, up: Lists, down: Lists, widths: Floats, d: int) -> Fl
         offsets.append(np.concatenate([[0.0], np.cumsum(steps)]))
         x[nodes] = offsets[-1] - offsets[-1][-1] / 2
 
-    def pull(v: int, u: int) -> float:  # long edges are straight before short ones
+    def pull(v: int, u: int) -> float:  # straightens long edges before short ones
         return (1.0, 3.0, 10.0)[(v >= d) + (u >= d)]
 
     both = [a + b for a, b in zip(up, down, strict=True)]
@@ -337,12 +337,12 @@ def _across(layers: Lists, up: Lists, down: Lists, widths: Floats, d: int) -> Fl
 
 
 def isotonic(goals: Floats, weights: Floats) -> Floats:
-    """The non-decreasing numbers nearest to ``goals`` by weighted squares (pool adjacent violators).
+    """Isotonic regression: the non-decreasing least-squares fit to ``goals`` (pool adjacent violators).
 
     >>> isotonic(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4)).tolist()
     [1.0, 2.5, 2.5, 4.0]
     """
-    pools: list[tuple[float, float, int]] = []  # mean, weight, how many
+    pools: list[tuple[float, float, int]] = []  # mean, weight, number of items
     for mean, weight, n in zip(goals.tolist(), weights.tolist(), [1] * len(goals), strict=True):
         while pools and pools[-1][0] >= mean:
             other, more, m = pools.pop()

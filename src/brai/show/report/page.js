@@ -1,5 +1,5 @@
 "use strict";
-// The report draws itself from the JSON in #data. Text from the data is only ever set as text, never as markup.
+// The script draws the page from the JSON in #data. Text from the data is only set as text, never as markup.
 (() => {
 const D = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
@@ -28,7 +28,12 @@ const link = (i, most = 60) => el("button", {
   class: "link", title: cut(D.names[i], 400), onclick: () => { select(i, true); $("canvas").scrollIntoView({ block: "center" }); },
 }, bdi(cut(D.names[i], most)));
 
-// ---- the graph at a level: the rule of brai.consensus; pairs come in the order in which it settles them ----
+// abbreviations in our own text get their explanation from the section "Terms" as a tooltip
+const terms = new Map([...document.querySelectorAll(".terms div")].map((one) => [...one.children].map((part) => part.textContent)));
+const gloss = (text) => text.split(/\b(BDeu|BIC|CPDAG|DAG|MCMC|R-hat|Effective sample size|Effective number of graphs)(?=s?\b)/)
+  .map((part) => terms.has(part) ? el("abbr", { title: terms.get(part) }, part) : part);
+
+// ---- the graph at a threshold, by the rule of brai.consensus; pairs are in the order in which it directs them ----
 
 const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart]) =>
   ({ a, b, strength, direction, sure, best, apart, arrow: 0, on: false }));
@@ -96,7 +101,7 @@ const boxEnd = (i, px, py) => { // where the line from the centre of i towards a
   return [x[i] + t * dx, y[i] + t * dy];
 };
 
-function waypoints(a, b) { // moved along with the ends when these are dragged
+function waypoints(a, b) { // bends move along when the ends are dragged
   const forth = bends.get(a + "," + b), back = bends.get(b + "," + a), flat = forth || back;
   if (!flat) return null;
   const points = [];
@@ -112,7 +117,7 @@ function shape(a, b, inLayout) {
   let between = waypoints(a, b);
   if (!between) {
     if (inLayout) between = [];
-    else { // not in the layout: a bow, so that it does not hide behind others
+    else { // not in the layout: curved, so that it does not hide behind other edges
       const dx = x[b] - x[a], dy = y[b] - y[a];
       const inside = (value, [least, most], p, q) => Math.max(Math.min(least, p, q), Math.min(Math.max(most, p, q), value));
       between = [[inside((x[a] + x[b]) / 2 - 0.14 * dy, across, x[a], x[b]), inside((y[a] + y[b]) / 2 + 0.14 * dx, down, y[a], y[b])]];
@@ -121,7 +126,7 @@ function shape(a, b, inLayout) {
   const second = between[0] || [x[b], y[b]], last = between[between.length - 1] || [x[a], y[a]];
   const points = [boxEnd(a, ...second), ...between, boxEnd(b, ...last)];
   let path = "M" + points[0].map(round);
-  for (let k = 0; k < points.length - 1; k++) { // Catmull–Rom as cubic curves
+  for (let k = 0; k < points.length - 1; k++) { // a Catmull–Rom spline as cubic Bézier curves
     const p0 = points[Math.max(0, k - 1)], p1 = points[k], p2 = points[k + 1], p3 = points[Math.min(points.length - 1, k + 2)];
     path += points.length === 2 ? "L" + p2.map(round) : "C" + [
       p1[0] + (p2[0] - p0[0]) / 6, p1[1] + (p2[1] - p0[1]) / 6, p2[0] - (p3[0] - p1[0]) / 6, p2[1] - (p3[1] - p1[1]) / 6, ...p2,
@@ -148,8 +153,8 @@ for (const pair of pairs) {
 }
 
 function said(pair) {
-  return `${short(pair.a)} ${pair.arrow ? "→" : "–"} ${short(pair.b)}\nadjacent ${percent(pair.strength)}, ` +
-    `in this direction ${percent(pair.direction)} of that` + (pair.apart === null ? "" : `\nchains differ by ${plain(pair.apart)}`);
+  return `${short(pair.a)} ${pair.arrow ? "→" : "–"} ${short(pair.b)}\nP(adjacent) ${percent(pair.strength)}\n` +
+    `P(this direction | adjacent) ${percent(pair.direction)}` + (pair.apart === null ? "" : `\nchains differ by ${plain(pair.apart)}`);
 }
 
 function drawPair(pair) {
@@ -186,8 +191,9 @@ function redraw() {
     drawPair(pair);
   }
   $("level-out").textContent = "≥ " + Math.round(100 * level) + " %: " + shown;
-  $("shown").textContent = `${many(shown, "edge")} of probability ${Math.round(100 * level)} % or more, ${arrows} with a direction; ` +
-    `${many(pairs.length, "pair")} of ${Number((100 * D.floor).toPrecision(3))} % or more` + (D.below > 0 ? `, ${D.below.toLocaleString("en")} below that are left out.` : ".");
+  $("shown").textContent = `${many(shown, "edge")} of probability ${Math.round(100 * level)} % or more, ${arrows} of them directed. ` +
+    `This page holds ${many(pairs.length, "pair")} of ${Number((100 * D.floor).toPrecision(3))} % or more` +
+    (D.below > 0 ? `; ${D.below.toLocaleString("en")} less probable pairs are left out.` : ".");
   canvas.dataset.edges = shown;
   crowd = Math.max(0.16, Math.min(1, 250 / Math.max(1, shown)));
   look();
@@ -203,13 +209,13 @@ function highlight() {
     node.classList.toggle("member", group.has(i));
   });
   if (selected !== null) canvas.classList.add("picked", mode);
-  canvas.classList.toggle("few", group.size <= 40); // labels that do not cover each other
+  canvas.classList.toggle("few", group.size <= 40); // few enough that labels do not overlap
   canvas.classList.toggle("alone", selected !== null && $("alone").checked);
   const inside = (i) => i === selected || group.has(i);
   for (const pair of pairs) {
     let lit = selected !== null && pair.on && inside(pair.a) && inside(pair.b);
     if (mode !== "blanket" && !pair.arrow) lit = false;
-    if (mode === "blanket" && lit) { // edges that put their ends into the blanket
+    if (mode === "blanket" && lit) { // only edges that make their ends members of the blanket
       const { a, b } = pair;
       lit = a === selected || b === selected || (pair.arrow && kin.out[selected].includes(b));
     }
@@ -226,7 +232,7 @@ function select(i, centre) {
   else if (centre && i !== null) show(i);
 }
 
-function show(i) { // all that is highlighted if it can be read then, else the node in the middle
+function show(i) { // fit all that is highlighted if it is readable then, else centre the node
   const before = view.z, box = canvas.getBoundingClientRect();
   fit(members(i, mode, kin).add(i));
   if (view.z >= 0.5) { if (view.z > 1) zoom(Math.max(1, before) / view.z); return; }
@@ -251,7 +257,7 @@ function fit(some) {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
   const hold = (l, r, t, b) => { left = Math.min(left, l); right = Math.max(right, r); top = Math.min(top, t); bottom = Math.max(bottom, b); };
   for (const i of all) hold(x[i] - D.widths[i] / 2, x[i] + D.widths[i] / 2, y[i] - HIGH, y[i] + HIGH);
-  for (const pair of pairs) if (pair.on && all.has(pair.a) && all.has(pair.b)) { // curves may go further than nodes
+  for (const pair of pairs) if (pair.on && all.has(pair.a) && all.has(pair.b)) { // curves may extend beyond the nodes
     const own = pair.line.getBBox();
     hold(own.x, own.x + own.width, own.y, own.y + own.height);
   }
@@ -413,18 +419,18 @@ function fillPanel() {
   }
   list("Parents · P(adjacent)", towards.into, "none drawn");
   list("Children · P(adjacent)", towards.out, "none drawn");
-  if (towards.near.length) list("No direction · P(adjacent)", towards.near, "");
+  if (towards.near.length) list("Undirected · P(adjacent)", towards.near, "");
   const blanket = members(i, "blanket", kin), rows = [...blanket].map((j) => [j, blankets.get(i + "," + j) ?? null]);
   const others = D.names.map((_, j) => j).filter((j) => !blanket.has(j) && (blankets.get(i + "," + j) ?? 0) >= 0.1);
   list("Markov blanket · P(member)", rows, "empty in this drawing");
-  if (others.length) list("Not in the drawing's blanket, 10 % or more", others.map((j) => [j, blankets.get(i + "," + j), true]), "");
+  if (others.length) list("Not in the blanket drawn, but P ≥ 10 %", others.map((j) => [j, blankets.get(i + "," + j), true]), "");
   const up = [...reached(i, kin.into)], down = [...reached(i, kin.out)];
   const path = (from, to) => D.paths ? paths.get(from + "," + to) ?? 0 : null;
   const heading = D.paths ? " · P(directed path)" : "";
   list("Ancestors" + heading, up.map((j) => [j, path(j, i)]), "none in this drawing");
   list("Descendants" + heading, down.map((j) => [j, path(i, j)]), "none in this drawing");
   if (!D.paths) panel.append(el("p", { class: "note" },
-    "Probabilities of paths take long with so many variables: model.path_probabilities() works them out."));
+    "Path probabilities take long with this many variables: model.path_probabilities() computes them."));
 }
 
 function legend(panel) {
@@ -434,17 +440,17 @@ function legend(panel) {
     g.style.setProperty("--s", 0.8 + 1.9 * strength); g.style.setProperty("--o", 0.28 + 0.72 * strength); g.style.setProperty("--k", 1);
     return svg("svg", { viewBox: "0 0 54 18", "aria-hidden": "true" }, g);
   };
-  panel.append(el("h3", {}, "How to read it"), el("div", { class: "legend" },
-    sample(1, "full"), el("span", {}, "direction 90 % or more"),
-    sample(1, "hollow"), el("span", {}, "direction 60 to 90 %"),
-    sample(1, ""), el("span", {}, "no direction: none has more than 60 %, or it would close a cycle"),
-    sample(0.05, ""), el("span", {}, "faint and thin: edge of low probability"),
-    sample(1, ""), el("span", {}, "dark and thick: sure edge")),
-  el("h3", {}, "What you can do"), el("p", {}, "Click a variable to see its Markov blanket, ancestors or descendants in the graph as drawn, " +
-    "with their probabilities over all graphs. Drag variables, or the background."),
+  panel.append(el("h3", {}, "Legend"), el("div", { class: "legend" },
+    sample(1, "full"), el("span", {}, "direction has probability 90 % or more"),
+    sample(1, "hollow"), el("span", {}, "direction has probability 60 to 90 %"),
+    sample(1, ""), el("span", {}, "undirected: neither direction has more than 60 %, or an arrow would close a cycle"),
+    sample(0.05, ""), el("span", {}, "thin and faint: improbable edge"),
+    sample(1, ""), el("span", {}, "thick and dark: probable edge")),
+  el("h3", {}, "Controls"), el("p", {}, "Click a variable to see its Markov blanket, ancestors or descendants in the graph drawn, " +
+    "with their probabilities over all graphs. Drag variables or the background to move them."),
   el("p", {}, el("kbd", {}, "/"), " finds a variable. Click the drawing, then scroll to zoom; ", el("kbd", {}, "+"), " ", el("kbd", {}, "−"), " ",
-    el("kbd", {}, "0"), " and arrows work too. ", el("kbd", {}, "Esc"), " lets go."),
-  el("p", { class: "note" }, "Parents stand above children. Places come from the graph at 50 %; edges that appear below that level are bowed."));
+    el("kbd", {}, "0"), " and the arrow keys work too. ", el("kbd", {}, "Esc"), " clears the selection."),
+  el("p", { class: "note" }, "Parents are above children. Positions come from the graph at 50 %; less probable edges are curved."));
 }
 
 // ---- the table of edges ----
@@ -482,7 +488,7 @@ function fillTable() {
   $("table").tBodies[0].replaceChildren(...rows.slice(0, limit).map((p) => el("tr", { class: p.on ? null : "undrawn" },
     el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
-    el("td", {}, ["no", "yes", "turned", "no direction"][p.best]),
+    el("td", {}, ["no", "yes", "reversed", "undirected"][p.best]),
     columns.length > 6 ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null)));
   $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}`;
   $("more").hidden = rows.length <= limit;
@@ -533,15 +539,16 @@ function mini(card, base) {
 
 function fillBest() {
   const [first] = D.best, signs = { added: "+", removed: "−", turned: "↻" };
-  $("best-note").append(D.best.length > 1 ? "The classes of DAGs of highest score that were found. Each is compared with the first: " : "The only class of DAGs found. ");
-  if (D.best.length > 1) for (const [kind, words] of [["added", "added"], ["removed", "removed"], ["turned", "directed otherwise"]])
+  $("best-note").append(D.best.length > 1 ? "The equivalence classes of highest score that were found. Each is compared with the first: "
+    : "The only equivalence class that was found. ");
+  if (D.best.length > 1) for (const [kind, words] of [["added", "added"], ["removed", "removed"], ["turned", "different direction"]])
     $("best-note").append(el("span", { class: kind }, el("b", {}, signs[kind] + " " + words)), "  ");
   $("cards").append(...D.best.map((card, k) => el("article", { class: "card" },
     el("h3", {}, k ? "#" + (k + 1) : "#1 Best graph"),
     el("p", {}, plain(card.score), k ? el("span", { class: "note" }, "  " + plain(card.score - first.score)) : null),
-    el("p", { class: "note" }, many(card.edges, "edge") + (card.probability === null ? ", not among the classes weighed" : ", probability " + percent(card.probability))),
+    el("p", { class: "note" }, many(card.edges, "edge") + (card.probability === null ? ", not in the posterior" : ", probability " + percent(card.probability))),
     mini(card, first.graph),
-    k ? el("p", { class: "note" }, card.n ? many(card.n, "difference") : "no difference") : el("p", { class: "note" }, "the others are compared with it"),
+    k ? el("p", { class: "note" }, card.n ? many(card.n, "difference") : "no difference") : el("p", { class: "note" }, "reference for the others"),
     el("ul", {}, ...card.differences.slice(0, 60).map(([a, b, kind, directed]) => el("li", { class: kind }, el("b", {}, signs[kind] + " "),
       bdi(short(a)), directed ? " → " : " – ", bdi(short(b)))),
     card.n > 60 ? el("li", { class: "note" }, `and ${card.n - 60} more`) : null))));
@@ -563,7 +570,7 @@ function fillScores() {
       return el("li", {}, el("b", {}, step), plain(score), gain > 1e-6 ? el("span", { class: "gain" }, "+" + plain(gain)) : null);
     })));
   const S = D.scores, all = S.series.flatMap((one) => one.y);
-  if (!all.length) return $("chart").append(el("p", { class: "note" }, "No scores are known of these graphs."));
+  if (!all.length) return $("chart").append(el("p", { class: "note" }, "The scores of these graphs are not known."));
   const W = 1100, H = 300, L = 84, R = 16, T = 14, B = 44;
   let low = Math.min(...all, S.best), high = Math.max(...all, S.best);
   const room = (high - low || 1) * 0.06;
@@ -583,8 +590,8 @@ function fillScores() {
     else one.y.forEach((v, k) => chart.append(svg("circle", { class: "c0", cx: round(px(k * one.step)), cy: round(py(v)), r: one.y.length > 150 ? 1.6 : 3 })));
   });
   chart.append(svg("line", { class: "best", x1: L, x2: W - R, y1: py(S.best), y2: py(S.best) }));
-  const title = { chains: "Scores of the graphs drawn: chains that have come together look alike and show no trend",
-    members: "Scores of the bootstrap's graphs on the full data", classes: "Scores of the classes, best first" }[S.kind];
+  const title = { chains: "Log scores of the draws. Chains that have converged look alike and show no trend.",
+    members: "Log scores of the bootstrap graphs on the full data", classes: "Log scores of the equivalence classes, best first" }[S.kind];
   $("chart").append(el("h3", {}, title), chart, el("div", { class: "keys" },
     ...(S.kind === "chains" ? S.series.map((one, c) => key(one.name, ["blue", "orange", "green", "purple", "yellow", "soft"][c % 6])) : []),
     el("b", {}, "- - best graph " + plain(S.best))));
@@ -607,29 +614,30 @@ function fillTree() {
     return el("div", { class: "bar" }, el("i", {}, fill), el("span", {}, n.toLocaleString("en")));
   };
   if (!T) {
-    if (!tests || !tests.length) return home.append(el("p", { class: "note" }, "This learner grows no tree and counts no independence tests."));
-    home.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "Order of the tests"), el("th", {}, "CI tests"))),
+    if (!tests || !tests.length) return home.append(el("p", { class: "note" }, "This learner has no tree and reports no conditional-independence tests."));
+    home.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "Order (size of the conditioning set)"), el("th", {}, "CI tests"))),
       el("tbody", {}, ...tests.map((n, k) => el("tr", {}, el("td", {}, String(k)), el("td", {}, testBar(n))))))));
     return;
   }
-  home.append(el("p", {}, `${many(T.nodes, "node")}, ${T.leaves} of them leaves; ${T.routes} routes with s = ${T.s}. ` +
+  home.append(el("p", {}, `The tree has ${many(T.nodes, "node")}, ${T.leaves} of them leaves, with s = ${T.s} bootstrap samples per node. ` +
+    `It holds ${T.routes} routes; each route is one graph. ` +
     (T.repaired ? `${many(T.repaired, "leaf graph")} had no DAG extension and ${T.repaired === 1 ? "was" : "were"} repaired. ` : "") +
-    (T.truncated ? `${T.truncated} cut off by a limit.` : "")));
+    (T.truncated ? `Leaves truncated by a limit: ${T.truncated}.` : "")));
   const levels = T.levels.length, W = 1200, high = 30;
   const picture = svg("svg", { class: "icicle", viewBox: `0 0 ${W} ${levels * high}`, preserveAspectRatio: "none",
     style: `height:${levels * high}px`, role: "img", "aria-label": "groups of the tree, level by level" });
   const across = () => picture.getBoundingClientRect().width || W;
-  const words = { node: "tested and split further", leaf: "resolved: a leaf", repaired: "leaf, repaired", cut: "leaf, cut off by a limit" };
+  const words = { node: "tested and split further", leaf: "resolved: a leaf", repaired: "leaf, repaired", cut: "leaf, truncated by a limit" };
   for (const [level, left, width, size, kind, times] of T.boxes) {
     const box = svg("rect", { class: kind === "node" ? "node-box" : kind, x: left * W, y: level * high, width: width * W, height: high });
     box.addEventListener("pointermove", (event) => tip(event, `order ${level}: group of ${many(size, "variable")}\n${words[kind]}` +
-      (times > 1 ? `\nserves ${times} samples alike` : "")));
+      (times > 1 ? `\nshared by ${times} bootstrap samples` : "")));
     box.addEventListener("pointerleave", hush);
     picture.append(box);
   }
-  home.append(el("h3", {}, "Groups of variables, one row for each order; a group with s different sub-trees has s parts"), picture,
+  home.append(el("h3", {}, "Groups of variables, one row per order of the tests. A group with s different sub-trees has s parts."), picture,
     el("div", { class: "keys" }, key("tested and split further", "sky"), key("leaf", "mint"),
-      T.repaired ? key("leaf, repaired", "peach") : null, T.truncated ? key("leaf, cut off", "yellow") : null),
+      T.repaired ? key("leaf, repaired", "peach") : null, T.truncated ? key("leaf, truncated", "yellow") : null),
     el("h3", {}, "Levels"));
   const label = () => {
     picture.querySelectorAll("text").forEach((text) => text.remove());
@@ -643,7 +651,7 @@ function fillTree() {
   addEventListener("resize", label);
   const histogram = (bins) => {
     const most = Math.max(...bins.map((bin) => bin[1]));
-    return el("span", { class: "columns", role: "img", "aria-label": bins.map(([low, n]) => `${n} from size ${low}`).join(", ") },
+    return el("span", { class: "columns", role: "img", "aria-label": bins.map(([low, n]) => `${n} of size ${low} or more`).join(", ") },
       ...bins.map(([low, n]) => {
         const column = el("i", { title: `${n} of ${low <= 2 ? low : low + " to " + (low - 1) * 2} variables` });
         column.style.height = 100 * n / most + "%";
@@ -651,32 +659,34 @@ function fillTree() {
       }));
   };
   home.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {},
-    ...["Order", "Bootstrap nodes", "Leaves", "Group sizes", "least · median · most", "CI tests"].map((title) => el("th", { scope: "col" }, title)))),
+    ...["Order", "Bootstrap nodes", "Leaves", "Group sizes", "smallest · median · largest", "CI tests"].map((title) => el("th", { scope: "col" }, title)))),
   el("tbody", {}, ...T.levels.map((level) => el("tr", {}, el("td", {}, String(level.order)), el("td", {}, level.nodes.toLocaleString("en")),
     el("td", {}, level.leaves.toLocaleString("en")), el("td", {}, histogram(level.histogram)), el("td", {}, level.sizes.join(" · ")),
     el("td", {}, testBar(level.tests))))))));
 }
 
-// ---- how sure; settings ----
+// ---- reliability; settings ----
 
 function fillTrust() {
   const home = $("verdicts"), T = D.trust;
   if (T.numbers.length) home.append(el("div", { class: "verdicts" }, ...T.numbers.map((one) => el("div", { class: "verdict" + (one.ok ? "" : " bad") },
-    el("p", {}, one.label), el("p", { class: "value" }, one.value),
-    el("p", {}, el("span", { class: "mark" }, one.ok ? "✓ good" : "⚠ look closer"), " (" + one.good + ")"), el("p", {}, one.meaning)))));
-  home.append(el("p", { class: "text" }, T.meaning),
-    el("p", { class: "text" }, "P(adjacent) is the probability of an edge whichever way it points. P(this direction | adjacent) near 50 % " +
-      "often means that data cannot tell: DAGs of one class fit equally well. Probabilities hold given the columns and rows at hand; " +
-      "measured against true graphs they are too sure of doubtful edges. An arrow is no cause unless no common cause is missing."));
+    el("p", {}, ...gloss(one.label)), el("p", { class: "value" }, one.value),
+    el("p", {}, el("span", { class: "mark" }, one.ok ? "✓ good" : "⚠ not good"), " (good: " + one.good + ")"), el("p", {}, one.meaning)))));
+  home.append(el("p", { class: "text" }, ...gloss(T.meaning)),
+    el("p", { class: "text" }, "P(adjacent) is the probability of an edge in either direction. P(this direction | adjacent) near 50 % " +
+      "often means that the data cannot determine the direction: all DAGs of an equivalence class fit equally well."),
+    el("p", { class: "text" }, "Probabilities are conditional on the given rows and columns. " +
+      "In tests against known graphs they were overconfident for doubtful edges. " +
+      "An arrow can be read as cause and effect only if no common cause of the variables is missing from the table."));
   if (T.warnings.length) {
     home.append(el("h3", {}, "Warnings"), el("ul", { class: "warnings" }, ...T.warnings.map((text) => el("li", {}, bdi(text)))));
     $("banner").className = "banner";
     $("banner").hidden = false;
-    $("banner").append(el("p", {}, el("b", {}, many(T.warnings.length, "warning")), " (", el("a", { href: "#trust" }, "how sure are these numbers?"), ")"),
+    $("banner").append(el("p", {}, el("b", {}, many(T.warnings.length, "warning")), " (", el("a", { href: "#trust" }, "how reliable are these probabilities?"), ")"),
       el("ul", {}, ...T.warnings.map((text) => el("li", {}, bdi(text)))));
   } else home.append(el("p", { class: "text" }, "No warnings."));
   if (T.disputed.length) home.append(el("h3", {}, "Edges on which chains differ most"), el("div", { class: "scroll" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...["From", "", "To", "least probable in a chain", "most probable in a chain"].map((t) => el("th", {}, t)))),
+    el("thead", {}, el("tr", {}, ...["From", "", "To", "lowest probability in a chain", "highest probability in a chain"].map((t) => el("th", {}, t)))),
     el("tbody", {}, ...T.disputed.map(([a, b, low, high]) => el("tr", {}, el("td", { class: "name" }, link(a)), el("td", { class: "sign" }, "→"),
       el("td", { class: "name" }, link(b)), el("td", {}, percent(low)), el("td", {}, percent(high))))))));
 }
@@ -692,11 +702,11 @@ function fillMade() {
     home.append(el("h3", {}, "Command"), el("pre", { id: "command" }, D.command), el("p", {}, copy));
   }
   home.append(el("h3", {}, "Settings"), el("dl", { class: "settings" }, ...D.settings.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
-  $("footer").append(`Made by brai ${D.version}, ${D.made}. This file needs no network and sends nothing.`);
+  $("footer").append(`Made by brai ${D.version}, ${D.made}. This file needs no network access and sends no data.`);
 }
 
 $("title").append(bdi(cut(D.title, 400)));
-$("facts").append(...D.facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { title: cut(value, 400) }, bdi(cut(value, 200))))));
+$("facts").append(...D.facts.map(([name, value]) => el("div", {}, el("dt", {}, ...gloss(name)), el("dd", { title: cut(value, 400) }, bdi(cut(value, 200))))));
 $("level").min = D.floor;
 fillTrust(); fillBest(); fillScores(); fillTree(); fillMade();
 redraw();

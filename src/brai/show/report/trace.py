@@ -1,4 +1,4 @@
-"""The scores that a model went through, and the chains behind a posterior."""
+"""The series of scores of a model, and the chains behind a posterior."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from brai.posterior.mcmc import Draws
 from brai.posterior.weighted import Posterior
 
-POINTS = 600  # of one line
+POINTS = 600  # most points per line
 
 
 def chains_of(model: Any, posterior: Posterior) -> Draws | None:
-    """The chains that a posterior was made from, if it was: they have drawn its adjacencies just as often."""
+    """The chains that a posterior was computed from, recognised by equal adjacency probabilities; else None."""
     chains: Draws | None = getattr(model, "_known_chains", None)
     if chains is None:
         return None
@@ -24,9 +24,9 @@ def chains_of(model: Any, posterior: Posterior) -> Draws | None:
 
 
 def score_series(model: Any, posterior: Posterior, chains: Draws | None) -> dict[str, Any]:
-    """Log scores as lines or dots: of chains by draw, of bootstrap members, else of the classes by rank.
+    """Log scores as lines or dots: of chains by draw, of bootstrap graphs, else of equivalence classes by rank.
 
-    Each of ``series`` has a name, a step between values, and POINTS values at most.
+    Each of ``series`` has a name, a step between values, and at most POINTS values.
     """
     if chains is not None:
         kind, across = "chains", "draw"

@@ -1,4 +1,4 @@
-"""The graph generative tree as levels and as a picture of nested groups."""
+"""The graph generative tree (GGT) as a table of levels and as a picture of nested groups."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from brai.tree.ggt import GGT, BootstrapNode, Leaf, Node
 
-BOXES = 4000  # in the picture
-NARROW = 1 / 3000  # share of its width below which a group is left out
+BOXES = 4000  # most boxes in the picture
+NARROW = 1 / 3000  # smallest width of a group in the picture, as a share of the whole
 
 
 def tree_view(tree: GGT) -> dict[str, Any]:
-    """Numbers of the whole tree, a row for each level, and boxes of the picture.
+    """Totals of the tree, a row per level, and the boxes of the picture.
 
-    Level n holds the groups that are handed tests of order n: bootstrap nodes make them, leaves were resolved
-    before. A box is [level, left, width, variables, kind, how often it serves]; widths are shares of the whole: a
-    group has as many parts as it has variables, its s sub-trees share them equally.
+    Level n holds the groups that reach tests of order n. Bootstrap nodes run these tests; leaves were resolved
+    before. A box is [level, left, width, variables, kind, number of bootstrap samples that share it]. Widths are
+    shares of the whole: proportional to the variables of a group, and equal among its s sub-trees.
     """
     sizes = _sizes(tree.root)
     return {
@@ -80,7 +80,7 @@ def _levels(tree: GGT, sizes: dict[int, int]) -> list[dict[str, Any]]:
 
 
 def _histogram(sizes: list[int]) -> list[list[int]]:
-    """[least size, number] in bins 1, 2, 3–4, 5–8, …"""
+    """[smallest size, count] for the bins 1, 2, 3–4, 5–8, …"""
     bins: dict[int, int] = {}
     for size in sizes:
         low = 1 if size <= 1 else (1 << (size - 1).bit_length() - 1) + 1

@@ -1,4 +1,4 @@
-"""What probabilities mean, how far they can be trusted, and why not."""
+"""What the probabilities mean, how reliable they are, and warnings."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from brai.learners.brai import ESS, R_HAT
 from brai.posterior.mcmc import Draws
 from brai.posterior.weighted import Posterior
 
-APART = 0.1  # difference between chains that is worth a warning
-STILL = 0.99  # share of one state from which a column hardly varies
+APART = 0.1  # difference between chains above which a warning is given
+STILL = 0.99  # share of one state above which a column hardly varies
 
 MEANING = {
     "mcmc": (
-        "Probabilities are shares of DAGs drawn by MCMC from the posterior over all DAGs with few parents, each "
-        "as probable as another beforehand. They are right where chains have come together, as the numbers here "
-        "tell. Not counted is what no DAG over these columns can say, such as a common cause that is not in the "
-        "table."
+        "A probability is the share of the DAGs drawn by MCMC that have the edge (or path, or member of a Markov "
+        "blanket). The posterior is over all DAGs within the limit on parents, with a uniform prior over DAGs. "
+        "Probabilities are reliable only if the chains have converged. The posterior does not cover what no DAG "
+        "over these columns can represent, such as a common cause that is not in the table."
     ),
     "tree": (
-        "Probabilities weigh the best classes of the tree by their scores. What the tree does not hold counts as "
-        "impossible, so they tend to be too sure: near 0 or 1 even where data leave a doubt."
+        "Probabilities come from the best equivalence classes in the tree, weighted by their scores. Graphs that "
+        "are not in the tree count as impossible. So the probabilities tend to be overconfident: near 0 or 1 even "
+        "if the data leave doubt."
     ),
     "given": (
-        "Probabilities are those of the classes and weights that this report was given; what is not among them "
-        "counts as impossible."
+        "Probabilities come from the graphs and weights that this report was given. Other graphs count as "
+        "impossible."
     ),
     "bootstrap": (
-        "Probabilities are shares of bootstrap samples in which the learner found an edge: how stable its answer "
-        "is, not how probable an edge is given the data."
+        "A probability is the share of bootstrap samples in which the learner found an edge. It measures how "
+        "stable the result is, not how probable the edge is given the data."
     ),
     "exact": (
-        "Probabilities of edges are sums over all DAGs within the limit of parents, each as probable as another "
-        "beforehand. Blankets and paths are those of the best classes."
+        "Edge probabilities are exact sums over all DAGs within the limit on parents, with a uniform prior over "
+        "DAGs. Probabilities of Markov blankets and paths come from the best equivalence classes."
     ),
     "one": (
-        "This learner hands out one class of DAGs. An edge has probability 0 or 1 as it is in the class or not; "
-        "directions are shares of the DAGs of the class. Nothing is said about how sure the class itself is."
+        "This learner returns one equivalence class of DAGs. An edge has probability 1 if it is in the class, "
+        "else 0. The probability of a direction is its share among the DAGs of the class. How probable the class "
+        "itself is remains unknown."
     ),
 }
 
@@ -47,7 +49,7 @@ MEANING = {
 def trust(
     model: Any, posterior: Posterior, chains: Draws | None, own: bool, names: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Where probabilities come from, what they mean, numbers with verdicts, warnings, what chains dispute."""
+    """Source and meaning of the probabilities, diagnostics, warnings, and edges on which the chains disagree."""
     source = _source(model, posterior, chains, own)
     numbers: list[dict[str, Any]] = []
     warnings: list[str] = []
@@ -55,12 +57,12 @@ def trust(
         numbers, warnings = _of_chains(chains)
     elif source in ("tree", "given") and len(posterior) > 1:
         n = posterior.n_effective
-        meaning = "so many equally probable classes would be as uncertain (1 / Σ P²)"
-        numbers.append(_number("Equal classes", f"{n:.1f}", "more than 2", n > 2, meaning))
+        meaning = "this many equally probable graphs would be as uncertain (1 / Σ P²)"
+        numbers.append(_number("Effective number of graphs", f"{n:.1f}", "more than 2", n > 2, meaning))
         if n <= 2:
             warnings.append(
-                f"Of {count(len(posterior), 'CPDAG')} one or two have nearly all the weight "
-                f"(as uncertain as {n:.1f} equal ones): probabilities are close to those of a single graph."
+                f"One or two of {count(len(posterior), 'graph')} have almost all the probability (effective "
+                f"number {n:.1f}): edge probabilities are close to those of a single graph."
             )
     return {
         "source": source,
@@ -97,23 +99,29 @@ def _of_chains(chains: Draws) -> tuple[list[dict[str, Any]], list[str]]:
             f"{r_hat:.3f}",
             f"up to {R_HAT}",
             r_hat <= R_HAT,
-            "of the log score: do halves of chains agree?",
+            "agreement of the chains' log scores; near 1 if they have converged",
         ),
-        _number("Effective draws", f"{ess:.0f}", f"from {ESS} on", ess >= ESS, f"of {n_chains} × {n_draws} draws"),
+        _number(
+            "Effective sample size",
+            f"{ess:.0f}",
+            f"at least {ESS}",
+            ess >= ESS,
+            f"independent draws as accurate as the {n_chains} × {n_draws} draws",
+        ),
     ]
     warnings = []
     if not r_hat <= R_HAT or ess < ESS:
         warnings.append(
-            f"Chains have not come together (R-hat {r_hat:.2f}, effective draws {ess:.0f}): take probabilities as "
-            "rough. Raise n_draws or thin and learn again."
+            f"The chains have not converged (R-hat {r_hat:.2f}, effective sample size {ess:.0f}), so the "
+            "probabilities are rough. Increase n_draws or thin and learn again."
         )
     if n_chains > 1:
-        meaning = f"of an edge's share between two chains; {mean:.4f} on average over all pairs"
+        meaning = f"between chains in the probability of an edge; {mean:.4f} on average over all pairs"
         numbers.append(_number("Largest difference", f"{most:.2f}", f"up to {APART}", most <= APART, meaning))
         if most > APART:
             warnings.append(f"Chains differ by up to {most:.2f} in the probability of an edge.")
     else:
-        warnings.append("There is one chain only: whether another would agree is not known. Set n_chains to 4.")
+        warnings.append("There is only one chain, so convergence cannot be checked. Set n_chains to 4.")
     return numbers, warnings
 
 
@@ -122,7 +130,10 @@ def _of_tree(model: Any) -> list[str]:
     cut = getattr(tree, "n_truncated", getattr(tree, "n_truncated_", 0))
     if not cut:
         return []
-    return [f"{count(cut, 'group')} stopped at a limit on order, tests or time: edges there were tested less."]
+    return [
+        f"A limit on order, tests or time ended the tests of {count(cut, 'group')} of variables early: "
+        "their edges were tested less."
+    ]
 
 
 def _of_data(model: Any) -> list[str]:
@@ -136,13 +147,13 @@ def _of_data(model: Any) -> list[str]:
         return []
     shown = ", ".join(name[:40] for name in still[:8]) + (f" and {len(still) - 8} more" if len(still) > 8 else "")
     return [
-        f"One state fills {STILL:.0%} of the rows or more in {count(len(still), 'column')} ({shown}): "
-        "edges there are weak evidence."
+        f"At least {STILL:.0%} of the rows have the same state in {count(len(still), 'column')} ({shown}): "
+        "the data hold little evidence about the edges there."
     ]
 
 
 def _disputed(chains: Draws, names: tuple[str, ...]) -> list[list[Any]]:
-    """[i, j, lowest, highest share of i → j in a chain], the widest first."""
+    """[i, j, lowest, highest frequency of i → j in a chain], the largest difference first."""
     found = chains.edge_frequencies()
     rank = [chains.names.index(name) for name in names]
     low, high = (np.take(np.take(own, rank, 0), rank, 1) for own in (found.min(axis=0), found.max(axis=0)))
