@@ -41,6 +41,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_table_has_every_measurement(folder):
     said = (folder / "said.txt").read_text(encoding="utf-8")
     for one in json.loads((folder / "runs.json").read_text(encoding="utf-8"))[-1]["measurements"]:
@@ -49,6 +50,7 @@ def test_table_has_every_measurement(folder):
     assert re.search(r"^fit-and-chains: chains\(\) .*×", said, re.MULTILINE), "compared with the run before"
 
 
+@pytest.mark.slow
 def test_history_says_what_was_run_and_where(folder):
     first, second = json.loads((folder / "runs.json").read_text(encoding="utf-8"))
     assert first["date"] <= second["date"]
@@ -58,6 +60,7 @@ def test_history_says_what_was_run_and_where(folder):
     assert all(one["value"] > 0 for one in second["measurements"])
 
 
+@pytest.mark.slow
 def test_picture_is_a_png(folder):
     assert (folder / "runs.png").read_bytes().startswith(b"\x89PNG")
 

@@ -16,6 +16,8 @@ from brai.search.family_table import FamilyTable
 from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
+pytestmark = pytest.mark.kernels
+
 SEED = np.random.SeedSequence(1)
 
 

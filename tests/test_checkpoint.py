@@ -163,6 +163,7 @@ def stopped(folder, pattern, how, n_jobs=1):
     return child.returncode, said[1]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_a_run_that_is_killed_again_and_again_goes_on(folder, whole, full, monkeypatch):
     seen = {}

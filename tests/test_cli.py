@@ -139,6 +139,7 @@ def test_missing_values(table):
     assert labelled.stderr == ""
 
 
+@pytest.mark.slow
 def test_nearly_an_identifier_is_told(table):
     lines = table.read_text().splitlines()
     table.write_text(
@@ -220,6 +221,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path, monkeypatch, cap
         assert all(c.isprintable() or c == "\n" for c in text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", ["[]", "3", "null", "{", "[" * 100_000])
 def test_a_damaged_summary_costs_no_more_than_the_name(content, tmp_path):
     out = tmp_path / "out"

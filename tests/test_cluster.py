@@ -54,7 +54,7 @@ def whole():
     return outcome(fitted(None))
 
 
-@pytest.mark.parametrize("case", ["plain", "knowledge", "oracle", "uint16"])
+@pytest.mark.parametrize("case", ["plain", "knowledge", "oracle", pytest.param("uint16", marks=pytest.mark.slow)])
 def test_a_cluster_changes_nothing(case, client):
     wanted = learnt(case)[1]
     with joblib.parallel_config(backend="dask"):
@@ -104,6 +104,7 @@ def killing(monkeypatch, client, prefix, n):
     return killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prefix", "n"), [("tree", 1), ("orders", 2), ("chain-3", 1)])
 def test_killed_workers_lose_nothing_and_change_nothing(prefix, n, client, tmp_path, whole, monkeypatch):
     client.wait_for_workers(2)
@@ -183,6 +184,7 @@ def frail(tmp_path):
             cluster.end()
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_said_and_the_run_goes_on(frail, tmp_path, whole, monkeypatch):
     cluster, client = frail
     save = Checkpoint.save

@@ -169,6 +169,7 @@ def test_without_data_edges_are_shares_of_dags():
     assert n_with_edge == pytest.approx(round(n_with_edge), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_sum_without_signs_takes_over_when_terms_cancel(monkeypatch):
     data = load_network("asia").sample(500, random_state=1)
     signed = exact.edge_probabilities(data)

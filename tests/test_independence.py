@@ -58,22 +58,26 @@ def rejections(test: CITest, *, bootstrap: bool, collider: int = 0, trials: int 
     return found
 
 
+@pytest.mark.kernels
 def test_g2_keeps_its_level():
     assert binomtest(rejections(CITest("g2"), bootstrap=False), 400, 0.05).pvalue > 1e-3
     assert binomtest(rejections(CITest("g2", alpha=0.3), bootstrap=False), 400, 0.3).pvalue > 1e-3
 
 
+@pytest.mark.kernels
 def test_collider_level_is_its_own():
     test = CITest("cmi-c1", colliders=0.3)
     assert binomtest(rejections(test, bootstrap=False, collider=1), 400, 0.3).pvalue > 1e-3
 
 
+@pytest.mark.kernels
 def test_c1_is_the_mean_under_independence():
     """At 1 C1 a bit less than half of the independent pairs test dependent; in bits, far fewer."""
     assert 0.35 < rejections(CITest("cmi-c1", threshold=1.0), bootstrap=False) / 400 < 0.55
     assert rejections(CITest("cmi-c1"), bootstrap=False) / 400 < 0.2
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("name", ["cmi-c1", "g2"])
 def test_bootstrap_samples_need_the_correction(name):
     plain = rejections(CITest(name), bootstrap=False)
@@ -83,6 +87,7 @@ def test_bootstrap_samples_need_the_correction(name):
     assert abs(corrected - plain) < abs(raw - plain) / 2
 
 
+@pytest.mark.kernels
 def test_bayes_factor_on_bootstrap_samples():
     """It asks for more than the others, so few are fooled; with the correction fewer still."""
     loose = CITest("bayes-factor", correction=False)
@@ -115,6 +120,7 @@ def test_critical_values():
     assert np.array_equal(same[0, 1:], same[1, 1:])
 
 
+@pytest.mark.kernels
 def test_df_beyond_the_table_goes_on_in_a_straight_line():
     """300 states each: a df near 300² where the table of critical values ends at 4 N."""
     rng = np.random.default_rng(0)

@@ -46,6 +46,7 @@ def copy(tmp_path) -> Path:
 CALL = "from brai.kernels.caller import caller; print(caller(1), sum(caller.stats.cache_hits.values()))"
 
 
+@pytest.mark.slow
 def test_a_changed_callee_compiles_its_caller_anew(copy):
     environment = {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy / "cache")}
     assert run(CALL, **environment) == "20 0"
@@ -55,6 +56,7 @@ def test_a_changed_callee_compiles_its_caller_anew(copy):
     assert run(CALL, **environment) == "30 0"
 
 
+@pytest.mark.slow
 def test_compiling_is_announced_once(copy):
     code = (
         "import sys; sys.stderr = sys.stdout\nimport numpy as np\nfrom brai.runtime.jit import announce\n"

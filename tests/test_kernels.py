@@ -21,6 +21,8 @@ from brai.tree.ggt import grow
 from brai.tree.rai import Learner
 from conftest import random_dag, random_data
 
+pytestmark = pytest.mark.kernels
+
 FREE = np.ones((10, 10), np.uint8)  # nothing is known beforehand
 
 

@@ -179,6 +179,7 @@ def test_the_map_is_the_best_of_all_dags_that_obey(seed):
     assert best < bdeu_scores(all_dags(4), data, 1.0).max() + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_chains_draw_from_the_posterior_over_dags_that_obey(seed):
     """Edge frequencies against the sum over all DAGs; 60 000 draws have an error of about 0.004."""
@@ -261,6 +262,7 @@ def test_rule_4_is_needed():
     assert ("a", "b") in restricted(graph, known).directed_edges()
 
 
+@pytest.mark.slow
 def test_draws_of_a_large_class_stand_for_all_of_it(rng):
     """A path of 12 nodes has 12 DAGs, one more than are listed: draws by coins, weighed, add up to them."""
     names = tuple(f"x{i:02d}" for i in range(12))

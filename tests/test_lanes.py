@@ -9,6 +9,8 @@ from brai.kernels import simd
 from brai.kernels.simd import LANES
 from brai.runtime.jit import njit
 
+pytestmark = pytest.mark.kernels
+
 
 @njit
 def kernel(a, b, out, block, bits, first, r, held, place, weight, values, counts):

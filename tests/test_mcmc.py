@@ -59,6 +59,7 @@ def full_table(data):
     return FamilyTable(FamilyScores(data), slack=1000.0, max_parents=data.n_variables - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MIXTURES)
 @pytest.mark.parametrize("d", [3, 4])
 def test_each_dag_is_drawn_as_often_as_it_should(d, kind):

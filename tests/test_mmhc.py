@@ -50,6 +50,7 @@ def exact_log_sf(g2, df):
     return log_add(terms)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 7, 10, 31, 100, 513, 2000])
 def test_log_chi2_sf(df):
     for g2 in [
@@ -75,6 +76,7 @@ def test_log_chi2_sf(df):
             assert found == pytest.approx(chi2.logsf(g2, df), rel=1e-10, abs=1e-14)
 
 
+@pytest.mark.kernels
 def test_log_chi2_sf_at_its_ends():
     assert log_chi2_sf(0.0, 3) == log_chi2_sf(-1e-12, 3) == 0  # rounding may leave G² below zero
     assert log_chi2_sf(50.0, 0) == 0  # no degree of freedom: p = 1
@@ -142,6 +144,7 @@ def test_order_of_columns_and_names(rng):
         assert not found.adjacency.diagonal().any()
 
 
+@pytest.mark.kernels
 def test_equal_associations_are_told_apart_by_name():
     """a and b are copies: one of them enters CPC of y, and given it the other has nothing to add."""
     a = np.repeat([0, 1], 50)
@@ -154,6 +157,7 @@ def test_equal_associations_are_told_apart_by_name():
     assert tally.tolist() == [2, 1]
 
 
+@pytest.mark.kernels
 def test_equal_p_values_are_told_apart_by_g2():
     """Nothing of the sort occurs by chance, so the choice itself is tested."""
     log_p, g2 = np.array([-9.0, -9.0, -9.0, -3.0, -99.0]), np.array([4, 7, 7, 9, 9])
@@ -203,6 +207,7 @@ def test_asia_lacks_the_edges_of_a_determined_variable():
 # ---------------------------------------------------------------- kernels and arguments
 
 
+@pytest.mark.kernels
 def test_weights_are_rows_and_memory_is_handed_back(rng):
     data = random_data(rng, 6, 150)
     sample = bootstrap_sample(data, np.random.SeedSequence(3))

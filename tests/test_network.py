@@ -304,6 +304,7 @@ def test_a_plain_file_that_leaves_no_room_is_not_read(tmp_path: Path, monkeypatc
             read(path)
 
 
+@pytest.mark.slow
 def test_long_files_take_no_square_of_their_length() -> None:
     """Each of these took minutes while it was read in the square of its length."""
     with pytest.raises(BifError, match=r"found '/\*'"):

@@ -83,6 +83,7 @@ def documents(table, curves, areas):
 # ---------------------------------------------------------------- what is written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_run_is_written_down(name, documents, folders):
     content, folder = documents[name], folders[name]
@@ -106,6 +107,7 @@ def test_a_run_is_written_down(name, documents, folders):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_finished_run_is_told_again(name, documents, folders, tmp_path):
     """As JSON and as text, without computing anything."""
@@ -164,6 +166,7 @@ BREAKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "part", "at", "change"), BREAKS)
 def test_a_document_that_is_wrong_is_refused(documents, name, part, at, change):
     content = copy.deepcopy(documents[name])
@@ -176,6 +179,7 @@ def test_a_document_that_is_wrong_is_refused(documents, name, part, at, change):
         record.check(name, content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("key", ["brai", "command", "seed", "machine", "summary", "cells"])
 def test_a_document_without_a_part_is_refused(documents, name, key):
@@ -196,6 +200,7 @@ def test_json_is_written_a_row_a_line(tmp_path):
     assert (tmp_path / "new" / "x.json").read_text() == text
 
 
+@pytest.mark.slow
 def test_as_a_program_with_its_command(tmp_path):
     given = ("table1", "--networks", "cancer", "--sets", "1", "--columns", "true network", "--seed", "5")
     folders = ("--data", str(tmp_path), "-o", str(tmp_path / "out"))
@@ -214,6 +219,7 @@ def test_as_a_program_with_its_command(tmp_path):
 # ---------------------------------------------------------------- seeds and resuming
 
 
+@pytest.mark.slow
 def test_table1_gives_the_same_numbers_again(table, tmp_path):
     chosen = ("RAI", "BS-MMHC", "B-RAI", "true graph")
     settings = ("--networks", "Alarm", "--sets", 1, "--bootstraps", 5, "--columns", ",".join(chosen))
@@ -225,6 +231,7 @@ def test_table1_gives_the_same_numbers_again(table, tmp_path):
     assert same == [True, False, False, True]  # RAI and the true graph know no chance
 
 
+@pytest.mark.slow
 def test_brai_gives_the_same_numbers_again(tmp_path):
     settings = ("table1", "--networks", "survey", "--sets", 1, "--columns", "brai")
     one, two = (done(tmp_path / name, *settings) for name in "ab")
@@ -232,6 +239,7 @@ def test_brai_gives_the_same_numbers_again(tmp_path):
     assert without_times(one) == without_times(two)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_numbers(table, tmp_path):
     settings = ("--networks", "alarm", "--sets", 2, "--columns", "true graph,true network")
     both = done(tmp_path, "table1", *settings, "--jobs", 2)
@@ -239,15 +247,18 @@ def test_two_processes_give_the_same_numbers(table, tmp_path):
     assert without_times(both["cells"]) == without_times(before)
 
 
+@pytest.mark.slow
 def test_figure3_gives_the_same_numbers_again(curves, tmp_path):
     assert without_times(done(tmp_path, "figure3", "--sets", 1, "--trials", 1)) == without_times(curves)
 
 
+@pytest.mark.slow
 def test_figure4_gives_the_same_numbers_again(areas, tmp_path):
     again = done(tmp_path, "figure4", "--networks", "Cancer", "--sets", 1, "--small")
     assert without_times(again["cells"]) == without_times(areas["cells"][:1])
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(table, folders, tmp_path):
     """All but three cells, and half of the next: finished ones stay to the last digit of their times."""
     lines = (folders["table1"] / "table1.cells.jsonl").read_bytes().splitlines(keepends=True)
@@ -384,6 +395,7 @@ def test_the_published_table():
     assert tuple(table1.PUBLISHED) == sources.NETWORKS
 
 
+@pytest.mark.slow
 def test_the_papers_numbers_are_beside(table, folders):
     head, _, ours, paper, *_ = (folders["table1"] / "table1.md").read_text().splitlines()
     columns, ours, paper = ([word.strip() for word in line.split("|")[1:-1]] for line in (head, ours, paper))
@@ -407,6 +419,7 @@ def test_the_papers_numbers_are_beside(table, folders):
     assert [name for name, text in zip(columns, ours, strict=True) if "**" in text] == [best]
 
 
+@pytest.mark.slow
 def test_every_learner_on_every_set(table):
     columns = ["RAI", "MMHC", "BS-MMHC", "B-RAI", "tabu", "BRAI", "BRAI averaged", "true graph", "true network"]
     assert [(row["set"], row["column"]) for row in table["cells"]] == [(n, c) for n in (1, 2) for c in columns]
@@ -418,6 +431,7 @@ def test_every_learner_on_every_set(table):
         assert own["BRAI averaged"] > own["BRAI"] > own["MMHC"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 def test_ceilings_are_literal(table, version):
     network = load_network("alarm")
@@ -453,6 +467,7 @@ def test_measures_are_literal():
     assert table1.measured(empty, train, test, empty)["f1"] == 0  # nothing to find
 
 
+@pytest.mark.slow
 def test_means_and_standard_errors(table):
     rows = {(row["column"], row["set"]): row for row in table["cells"]}
     for line in table["summary"]:
@@ -531,6 +546,7 @@ def test_ges_finds_a_graph():
 # ---------------------------------------------------------------- Figure 3
 
 
+@pytest.mark.slow
 def test_curves_have_all_their_points(curves):
     right = [line for line in curves["summary"] if line["panel"] == "right"]
     by_curve = {}
@@ -550,6 +566,7 @@ def test_curves_have_all_their_points(curves):
     assert left == [(f"{rule} threshold", n) for rule in ("raised", "plain") for n in range(50, 501, 50)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["raised", "plain"])
 def test_a_point_of_b_rai_is_literal(curves, rule):
     one = sources.case(None, "Alarm", 1)
@@ -566,6 +583,7 @@ def test_a_point_of_b_rai_is_literal(curves, rule):
     assert line["predictive"] == pytest.approx(fitted.log_prob(one.test).sum(), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["raised", "plain"])
 def test_the_number_of_distinct_classes_is_literal(curves, rule):
     train = sources.case(None, "Alarm", 1).train
@@ -684,6 +702,7 @@ def all_of_cancer():
     return network.pdag.adjacency.astype(bool)[None], data, bdeu_scores(all_dags(5), data, 1.0)
 
 
+@pytest.mark.slow
 def test_the_exact_posterior_is_that_of_all_dags(areas, all_of_cancer):
     truth, data, scores = all_of_cancer
     right = weights(scores, None, "dags")
@@ -696,6 +715,7 @@ def test_the_exact_posterior_is_that_of_all_dags(areas, all_of_cancer):
     assert own["edge"] == pytest.approx(literal_areas(truth, *exactly)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 15])
 def test_the_k_best_are_those_of_all_classes(areas, all_of_cancer, k):
     truth, _, scores = all_of_cancer
@@ -710,6 +730,7 @@ def test_the_k_best_are_those_of_all_classes(areas, all_of_cancer, k):
     assert list(own.values()) == pytest.approx(literal_areas(truth, *exactly))
 
 
+@pytest.mark.slow
 def test_the_bands_are_literal(areas):
     assert len(areas["summary"]) == 3 * (5 * 3 + 2)
     one, two = (cell["areas"] for cell in areas["cells"])
@@ -728,6 +749,7 @@ def test_the_bands_are_literal(areas):
     assert figure4._band(np.array([1.0, 2.0, 6.0])) == pytest.approx(1.96 * statistics.stdev([1, 2, 6]) / 3**0.5)
 
 
+@pytest.mark.slow
 def test_methods_hold_what_they_say(areas):
     for cell in areas["cells"]:
         assert cell["size"] == "small"

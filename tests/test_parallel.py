@@ -95,7 +95,9 @@ def test_threads_change_nothing(case, large, enough, alone, monkeypatch):
     same(learnt(case, n_jobs=3 if enough == 4 else 2)[1], alone[case])
 
 
-@pytest.mark.parametrize("case", ["plain", "knowledge", "max_tests", "oracle", "uint16"])
+@pytest.mark.parametrize(
+    "case", ["plain", "knowledge", "max_tests", "oracle", pytest.param("uint16", marks=pytest.mark.slow)]
+)
 def test_processes_change_nothing(case, alone, monkeypatch):
     monkeypatch.setattr(parallel_growth, "LARGE", 1 if case != "knowledge" else 10**9)
     monkeypatch.setattr(parallel_growth, "ENOUGH", 4)

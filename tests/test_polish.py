@@ -139,6 +139,7 @@ def test_wrong_values_are_named(wrong, message):
 # ---------------------------------------------------------------- chains of the estimator
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cancer", "asia", "sachs"])
 def test_probabilities_are_those_of_the_exact_posterior(name):
     data = load_network(name).sample(500, random_state=3)

@@ -60,7 +60,9 @@ def by_hand(graphs):
 
 
 @pytest.mark.parametrize("prior", ["dags", "classes"])
-@pytest.mark.parametrize(("d", "seed"), [(4, 0), (4, 1), (4, 2), (4, 3), (5, 4)])
+@pytest.mark.parametrize(
+    ("d", "seed"), [(4, 0), (4, 1), (4, 2), (4, 3), pytest.param(5, 4, marks=pytest.mark.slow)]
+)
 def test_complete_set_of_classes(d, seed, prior):
     rng = np.random.default_rng(seed)
     data, ess = random_data(rng, d, 25, 3), [1.0, 0.3, 5.0][seed % 3]
@@ -201,6 +203,7 @@ def exact_of(name):
     return mass / mass.sum(), dags
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n", "beyond"),
     [

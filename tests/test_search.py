@@ -175,6 +175,7 @@ def score_of(table, order):
     return sum(max(s for own, s in table.sets[v].items() if all(place[p] < place[v] for p in own)) for v in order)
 
 
+@pytest.mark.kernels
 def test_orders_are_scored_and_moves_are_the_best_ones(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 7, 120, 3, density=0.7)))
     sets = table.arrays()
@@ -388,6 +389,7 @@ def test_short_whiles_change_nothing(monkeypatch):
     assert found[1] == found[10**9]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_ctrl_c_is_answered_on_wide_short_noise():
     program = (

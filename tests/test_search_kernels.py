@@ -12,6 +12,8 @@ from brai.search.family_table import FamilyTable
 from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
+pytestmark = pytest.mark.kernels
+
 
 @pytest.mark.parametrize("bdeu", [True, False])
 def test_toggles_are_differences_of_family_scores(rng, bdeu):

@@ -16,6 +16,8 @@ from brai.kinds.discrete.samples import FEW_STATES, bdeu_cells, bootstrap_sample
 from brai.tree.independence import CITest
 from brai.tree.rai import Learner, rai
 
+pytestmark = pytest.mark.kernels
+
 
 def mixed_data(rng, rows, arities, strength=0.7):
     """Each column copies one before it, more or less."""

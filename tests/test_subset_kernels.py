@@ -8,6 +8,8 @@ import pytest
 from all_dags import acyclic, all_dags
 from brai.kernels import dag_sums, edge_chain, subsets
 
+pytestmark = pytest.mark.kernels
+
 
 def members(mask):
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
