@@ -284,7 +284,7 @@ def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch):
         context.setitem(table1.COLUMNS, "true graph", stop)
         result = run(*settings, "--quiet", "-o", tmp_path)
     assert result.exit_code == 1
-    assert "brai: 1 of 2 cells are kept; the same command goes on from there" in result.output
+    assert "brai: 1 of 2 cells are saved; the same command resumes from there" in result.output
     assert not (tmp_path / "table1.json").exists()
     assert [row["column"] for row in done(tmp_path, *settings)["cells"]] == ["true network", "true graph"]
 

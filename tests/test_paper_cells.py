@@ -139,7 +139,7 @@ def test_a_journal_of_another_run_is_refused(path, header, said):
 def test_a_foreign_file_is_refused_and_left_as_it_is(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="no journal of finished cells") as error:
+    with pytest.raises(ValueError, match="not a journal of finished cells") as error:
         Journal(path, HEADER)
     assert str(path) in str(error.value)
     assert path.read_bytes() == content
@@ -149,7 +149,7 @@ def test_a_foreign_file_is_refused_and_left_as_it_is(path, content):
 def test_a_foreign_file_without_a_line_break_is_left_as_it_is(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="no journal of finished cells"):
+    with pytest.raises(ValueError, match="not a journal of finished cells"):
         Journal(path, HEADER)
     assert path.read_bytes() == content
 
@@ -158,7 +158,7 @@ def test_a_foreign_file_without_a_line_break_is_left_as_it_is(path, content):
 def test_json_that_is_no_journal_is_refused(path, content):
     path.parent.mkdir()
     path.write_text(content)
-    with pytest.raises(ValueError, match="no journal of finished cells"):
+    with pytest.raises(ValueError, match="not a journal of finished cells"):
         Journal(path, HEADER)
 
 

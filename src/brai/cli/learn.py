@@ -191,7 +191,7 @@ def demo(rows: int, **options: Any) -> None:
 
     network = load_network("asia")
     if not options["as_json"]:
-        click.echo(f"{rows} rows sampled from the Asia network; its true CPDAG:")
+        click.echo(f"{rows} rows sampled from the Asia network. Its true equivalence class (CPDAG):")
         truth = network.pdag.to_cpdag()
         click.echo("\n".join([*edge_lines(truth.directed_edges(), truth.undirected_edges()), ""]))
     work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)

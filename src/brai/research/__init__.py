@@ -1,1 +1,1 @@
-"""The paper's experiments, and benchmarks. Nothing else imports this package."""
+"""The experiments of the paper, and benchmarks. Nothing else imports this package."""

@@ -1,6 +1,6 @@
-"""``brai bench``: what the package costs, beside its peers in the same run.
+"""``brai bench``: time and memory of this package, next to other packages (peers) in the same run.
 
-A case (`brai.research.bench.cases`) is a function that measures; `brai.research.bench.measure` times ours and
-theirs by turns, so that noise hits both; ratios, not seconds, are what is compared. Peers are pyAgrum, pgmpy and
-causal-learn (``pip install 'brai[bench]'``); one that is not installed is left out, and that is said.
+A case (`brai.research.bench.cases`) is a function that measures. `brai.research.bench.measure` alternates our runs
+and those of the peers, so that noise affects both. Ratios are compared, not seconds. Peers are pyAgrum, pgmpy and
+causal-learn (``pip install 'brai[bench]'``). A peer that is not installed is left out, with a message.
 """

@@ -24,7 +24,7 @@ CASES: dict[str, Case] = {
 
 
 def run(names: Iterable[str], settings: Settings) -> Iterator[tuple[str, list[Measurement]]]:
-    """Measure case after case; what is warned of meanwhile (by peers, of short chains) is no matter here."""
+    """Measure case after case; warnings (of peers, of short chains) are ignored."""
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

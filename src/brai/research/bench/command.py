@@ -1,4 +1,4 @@
-"""``brai bench``: measure, show a table, keep a history, draw a picture."""
+"""``brai bench``: measure, print tables, keep a history, draw a figure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder with networks/*.bif.gz, for link, scale and Hailfinder.",
 )
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Of which the best counts.")
-@click.option("--history", type=_FILE, help="JSON file that this run is added to.")
-@click.option("--compare", is_flag=True, help="Show the last run of the history beside the one before.")
-@click.option("--plot", type=_FILE, help="Write a picture (PNG).")
-@click.option("--markdown", is_flag=True, help="Print tables for a page.")
-@click.option("--into", type=_FILE, help="Page (Markdown) whose tables are written anew.")
-@click.option("--quick", is_flag=True, help="Little data and one run: whether all works, in a minute.")
+@click.option(
+    "--runs", type=click.IntRange(1), default=5, show_default=True, help="Number of runs; the fastest counts."
+)
+@click.option("--history", type=_FILE, help="JSON file to which this run is appended.")
+@click.option("--compare", is_flag=True, help="Compare the last run of the history with the one before.")
+@click.option("--plot", type=_FILE, help="Write a figure (PNG).")
+@click.option("--markdown", is_flag=True, help="Print tables in Markdown.")
+@click.option("--into", type=_FILE, help="Markdown page in which the tables are updated.")
+@click.option("--quick", is_flag=True, help="Little data and one run, to check in a minute that everything works.")
 def bench(
     case: tuple[str, ...],
     data: Path | None,
@@ -35,19 +37,20 @@ def bench(
     into: Path | None,
     quick: bool,
 ) -> None:
-    """Measure what brai costs, beside pyAgrum, pgmpy and causal-learn where they are installed.
+    """Measure time and memory.
 
-    Without a CASE all are run, some minutes. Times are CPU time, best of several runs, ours and theirs by turns; a
-    ratio below 1 means that brai is cheaper. With --compare and no CASE nothing is measured.
+    Peers (pyAgrum, pgmpy, causal-learn) are measured too if they are installed. Without a CASE all cases run,
+    which takes some minutes. Times are CPU times, the best of several runs; runs of brai and of the peers
+    alternate. A ratio below 1 means that brai is faster. With --compare and no CASE nothing is measured.
 
     \b
     Cases: ci-test, roofline, alarm-tree, alarm-posterior,
     hill-climbing, fit-and-chains, compile, link, scale.
     """
     if compare and history is None:
-        raise ValueError("--compare needs the file of the runs: give --history FILE")
+        raise ValueError("--compare needs the file with the history: give --history FILE")
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        raise ValueError("NUMBA_DISABLE_JIT is set, so nothing is compiled and times mean nothing: unset it")
+        raise ValueError("NUMBA_DISABLE_JIT is set, so nothing is compiled and times are meaningless: unset it")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from brai.research.bench import history as kept
     from brai.research.bench import page, picture, table
@@ -56,7 +59,7 @@ def bench(
 
     unknown = [name for name in case if name not in CASES]
     if unknown:
-        raise ValueError(f"unknown case {unknown[0]!r}: choose of {', '.join(CASES)}")
+        raise ValueError(f"unknown case {unknown[0]!r}: choose from {', '.join(CASES)}")
     records = kept.read(history) if history else []
     found = {}
     if case or not compare:
@@ -74,6 +77,6 @@ def bench(
     else:
         every = [*kept.measured(records[-1]).values()] if records else []
     if compare:
-        click.echo(f"\nthe last run beside the one before\n{table.compared(kept.changes(records))}")
+        click.echo(f"\nthe last run compared with the one before\n{table.compared(kept.changes(records))}")
     if plot:
         picture.draw(plot, every, records)

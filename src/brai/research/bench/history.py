@@ -1,4 +1,4 @@
-"""Runs that are kept: a JSON file with a list of records, one for each run, in the order they were made."""
+"""The history of benchmark runs: a JSON file with a list of records, one per run, oldest first."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from brai.research.bench.measure import Measurement, Settings
 from brai.research.paper.record import machine
 from brai.runtime.atomic_files import write_text
 
-SLOWER = 1.3  # a figure that has grown by more is told
-STORED = ("stored", "second fit")  # at the end of the name of a peer that was not measured against noise
+SLOWER = 1.3  # factor above which a figure is reported as slower
+STORED = ("stored", "second fit")  # suffixes of peers that were not measured in alternation with ours
 Record = dict[str, Any]
 _FIELDS = {field.name for field in fields(Measurement)}
 
 
 def record(measurements: Iterable[Measurement], settings: Settings) -> Record:
-    """A run as it is kept."""
+    """The record of a run."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -52,7 +52,7 @@ def read(path: Path) -> list[Record]:
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is no JSON: {error}: give another file with --history") from error
+        raise ValueError(f"{path} is not JSON: {error}: give another file with --history") from error
     if not isinstance(records, list) or not all(
         isinstance(one, dict) and "measurements" in one for one in records
     ):
@@ -61,14 +61,14 @@ def read(path: Path) -> list[Record]:
 
 
 def append(path: Path, new: Record) -> list[Record]:
-    """Add a record; the file is whole at any time. Returns all records."""
+    """Append a record atomically; return all records."""
     records = [*read(path), new]
     write_text(path, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
     return records
 
 
 def measured(one: Record) -> dict[str, Measurement]:
-    """The measurements of a record by their keys; what a later version has added is left out."""
+    """The measurements of a record by their keys; fields added by a later version are ignored."""
     found = (Measurement(**{k: v for k, v in own.items() if k in _FIELDS}) for own in one["measurements"])
     return {own.key: own for own in found}
 
@@ -84,12 +84,13 @@ class Change(NamedTuple):
 
 
 def changes(records: list[Record]) -> list[Change]:
-    """The last record beside the latest one before it, of the same kind, that has the figure.
+    """Each figure of the last record, compared with the latest earlier record of the same kind that has it.
 
-    Ratios to a peer of the same run are compared. Figures without a peer are, if the processor is the same.
+    Ratios to a peer in the same run are compared. Figures without a peer are compared only if the processor is the
+    same.
     """
     if len(records) < 2:
-        raise ValueError(f"there is {len(records)} run in the history: two are needed to compare")
+        raise ValueError(f"runs in the history: {len(records)}; two are needed to compare")
     last, found = records[-1], []
     for key, now in measured(last).items():
         for earlier in reversed(records[:-1]):

@@ -1,4 +1,7 @@
-"""Cases ``ci-test`` and ``roofline``: what a CI test costs, beside peers and beside what the machine can do."""
+"""Cases ``ci-test`` and ``roofline``: time of a conditional-independence (CI) test, next to peers and to a model.
+
+The model predicts the time from the work of a test and the measured rates of the machine (a roofline model).
+"""
 
 from __future__ import annotations
 
@@ -23,32 +26,32 @@ from brai.tree.rai import NO_LIMIT, Group, Learner
 
 ROWS = (500, 5000)
 ORDERS = range(4)
-STORED_US = 430.0  # of the authors' Python code (causality-lab) a test, Alarm, 500 rows
-_FASTER = 1 / 100  # than that
-_MOST = 2.0  # times the model
+STORED_US = 430.0  # µs per test of the authors' Python code (causality-lab) on Alarm, 500 rows
+_FASTER = 1 / 100  # target: ratio to that
+_MOST = 2.0  # target: ratio to the model
 
 
 def members(order: int) -> int:
-    """Variables of the complete group whose edges are tested: all 37, or 14 where tests are many."""
+    """Number of variables of the complete group whose edges are tested: all 37, or 14 at higher orders."""
     return 37 if order < 2 else 14
 
 
 class Refinement:
-    """All order-n tests of a complete group, at a level that keeps edges, so that there are many tests."""
+    """All tests of order n in a complete group, at a level that keeps edges, so that there are many tests."""
 
     def __init__(self, data: Dataset, order: int, *, to_the_end: bool = False, budget: int = NO_LIMIT):
         self.learner = Learner(data, CITest("g2", alpha=0.9999, colliders=None))
         self.order, self.budget, self.made = order, budget, 0
         self.group = Group.complete(members(order))
         self.rule = self.learner._rules[0]
-        if to_the_end:  # every test is made and none stops early
+        if to_the_end:  # every test runs to its end
             self.rule = self.rule._replace(critical=np.full_like(self.rule.critical, -np.inf), df=CELLS)
         k = len(self.group.nodes)
         self.all_tests = comb(k, 2) * comb(k - 2, order)
-        self.calls = max(1, 5000 // self.all_tests)  # of the kernel in a run: enough to be timed
+        self.calls = max(1, 5000 // self.all_tests)  # calls of the kernel in a run: enough for a reliable time
 
     def prepare(self) -> Run:
-        """The kernel with copies of the graph for each call."""
+        """The kernel, with a copy of the graph for each call."""
         learner, group, n, k = self.learner, self.group, self.order, len(self.group.nodes)
         learner._make_room(n, (n + 1) * k * k)
         evidence = learner._evidence(learner.sample)._replace(rule=self.rule)
@@ -65,12 +68,12 @@ class Refinement:
         return run
 
     def each(self, seconds: float) -> float:
-        """Nanoseconds a test."""
+        """Nanoseconds per test."""
         return 1e9 * seconds / (self.calls * self.made)
 
 
 def triples(order: int, n: int) -> list[peers.Triple]:
-    """Some of the tests of a refinement, at random: y before x, as `refine` has them."""
+    """A random selection of the tests of a refinement, y before x as in `refine`."""
     rng, k, found = np.random.default_rng(order), members(order), []
     for _ in range(n):
         y, x = sorted(rng.choice(k, 2, replace=False).tolist())
@@ -80,7 +83,7 @@ def triples(order: int, n: int) -> list[peers.Triple]:
 
 
 def ci_test(settings: Settings) -> Iterator[Measurement]:
-    """CPU time of a CI test in a refinement of Alarm, early stopping included, and of a peer's G² on the same."""
+    """CPU time per CI test in a refinement of Alarm, with early stopping, and of G² tests of peers."""
     there = peers.installed(settings, "pyAgrum", "pgmpy", "causal-learn")
     for rows in ROWS:
         data = alarm(rows)
@@ -99,7 +102,7 @@ def ci_test(settings: Settings) -> Iterator[Measurement]:
 
 
 def roofline(settings: Settings) -> Iterator[Measurement]:
-    """CPU time of a CI test that counts to its end, beside the time that its words and look-ups alone take."""
+    """CPU time of a CI test without early stopping, next to the time that its words and look-ups alone take."""
     for rows in ROWS:
         data, machine = alarm(rows), loops(rows, long=not settings.quick)
         candidates: dict[str, Prepare] = {name: again(loop.run) for name, loop in machine.items()}
@@ -127,7 +130,7 @@ def roofline(settings: Settings) -> Iterator[Measurement]:
 
 
 def _all_triples(k: int, order: int, settings: Settings) -> list[peers.Triple]:
-    """All tests of a complete group; when in a hurry some."""
+    """All tests of a complete group; with --quick a selection."""
     every = [
         (x, y, given)
         for y, x in combinations(range(k), 2)

@@ -1,4 +1,4 @@
-"""Cases that learn: the tree, a posterior, hill climbing, the default with its chains."""
+"""Cases that learn: the tree, a posterior, hill climbing, the default learner with its chains."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds.scores import FamilyScores
 from brai.learners.bootstrap import Bootstrap
 from brai.learners.brai import BRAI
 from brai.learners.score_search import HillClimbing
 from brai.research.bench import peers
 from brai.research.bench.measure import Measurement, Prepare, Run, Settings, again, interleave
 from brai.research.bench.samples import alarm, as_large_as_hailfinder
-from brai.search.scores import FamilyScores
 
 STORED_S = 31.0  # CPU seconds of 200 bootstraps of bnlearn's hc, Alarm, 500 rows
 DRAWS, BOOTSTRAPS = 1000, 200
-_CHEAPER = 1 / 100  # than that
-_SOME = 10  # bootstraps that are made; the time of all follows from theirs
+_CHEAPER = 1 / 100  # target: ratio to that
+_SOME = 10  # bootstraps that are run; their time is extrapolated to all
 
 
 def alarm_tree(settings: Settings) -> Iterator[Measurement]:
-    """The tree of the paper's settings, s = 3, beside one greedy hill climb on the same rows."""
+    """The tree with the settings of the paper, s = 3, next to one greedy hill climb on the same rows."""
     data = alarm()
     candidates: dict[str, Prepare] = {"ours": again(lambda: BRAI.paper(3, random_state=0).fit(data))}
     there = peers.installed(settings, "pyAgrum")
@@ -38,7 +38,7 @@ def alarm_tree(settings: Settings) -> Iterator[Measurement]:
 
 
 def alarm_posterior(settings: Settings) -> Iterator[Measurement]:
-    """1000 graphs drawn, by tree and by chains, beside 200 bootstraps of hill climbing; and how many differ."""
+    """1000 draws from the tree and from chains, next to 200 bootstraps of hill climbing; and distinct CPDAGs."""
     data, runs = alarm(), min(settings.runs, 3)
     models: dict[str, Any] = {}
     ways = {
@@ -80,7 +80,7 @@ def _all(runs: list[Run]) -> Run:
 
 
 def _tree_draws(data: Dataset) -> int:
-    """Distinct ones among draws where every route counts alike: no temperature gives more."""
+    """Distinct CPDAGs among draws with all routes equally probable, the temperature that gives most."""
     drawn = BRAI.paper(3, random_state=0).fit(data).sample(DRAWS, temperature=math.inf, random_state=0)
     return len({graph for graph, _ in drawn})
 
@@ -94,7 +94,7 @@ def _best(data: Dataset, s: int) -> int:
 
 
 def _wide_enough(data: Dataset) -> int | None:
-    """The least s whose tree holds 1000 distinct CPDAGs."""
+    """The smallest s whose tree holds 1000 distinct CPDAGs."""
     return next((s for s in range(4, 21) if _best(data, s) >= DRAWS), None)
 
 
@@ -104,7 +104,7 @@ def _bootstrap(data: Dataset, seed: int) -> Dataset:
 
 
 def hill_climbing(settings: Settings) -> Iterator[Measurement]:
-    """Greedy hill climbing with BDeu (ess 1): time, and the score of what is found."""
+    """Greedy hill climbing with BDeu (equivalent sample size 1): time, and the score of the result."""
     problems = [("Alarm", alarm())] if settings.quick else [("Alarm", alarm()), as_large_as_hailfinder(settings)]
     there = peers.installed(settings, "pyAgrum", "pgmpy")
     for label, data in problems:
@@ -133,7 +133,7 @@ def _bdeu(data: Dataset, dag: PDAG) -> float:
 
 
 def fit_and_chains(settings: Settings) -> Iterator[Measurement]:
-    """The default learner: its fit, and its chains on top. No peer does the same."""
+    """The default learner: its fit, and its chains. There is no comparable peer."""
     data, n_draws = alarm(), 20 if settings.quick else None
     model = BRAI(random_state=0, n_draws=n_draws)
 

@@ -1,4 +1,4 @@
-"""Measurements, and how times are taken: CPU time, best of several runs, ours and theirs by turns."""
+"""Measurements and timing: CPU time, best of several runs, alternating between ours and the peers'."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 Run = Callable[[], Any]
-Prepare = Callable[[], Run]  # makes what is run and timed; making it is not timed
+Prepare = Callable[[], Run]  # prepares the function that is timed; the preparation is not timed
 
 PATIENCE = 12.0  # CPU seconds after which a candidate is not run again
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One figure of ours, and the same of a peer if there is one."""
+    """One figure of ours, and that of a peer if there is one."""
 
     case: str
     name: str
@@ -24,14 +24,14 @@ class Measurement:
     value: float
     peer: str | None = None
     peer_value: float | None = None
-    target: float | None = None  # at most this; at least, where more is better
+    target: float | None = None  # upper limit, or lower limit if more is better
     target_of: Literal["value", "ratio"] = "ratio"
     more: bool = False  # whether more is better
-    at: float | None = None  # place on the axis, where it is a point of a curve
+    at: float | None = None  # x coordinate, for a point of a curve
 
     @property
     def ratio(self) -> float | None:
-        """Ours divided by theirs: below 1 is cheaper."""
+        """Ours divided by the peer's: below 1 means that ours is faster or smaller."""
         return self.value / self.peer_value if self.peer_value else None
 
     @property
@@ -44,7 +44,7 @@ class Measurement:
 
     @property
     def key(self) -> str:
-        """What it is called from run to run."""
+        """Its name, the same in every run."""
         place = "" if self.at is None else f" at {self.at:g}"
         return f"{self.case}: {self.name}{place}" + (f" / {self.peer}" if self.peer else "")
 
@@ -55,13 +55,13 @@ class Measurement:
 
 @dataclass
 class Settings:
-    """What a case is told, and where it says what it left out."""
+    """The settings of a case, and the function that reports what was left out."""
 
     runs: int = 5
     quick: bool = False
     data: Path | None = None
     say: Callable[[str], None] = print
-    missing: set[str] = field(default_factory=set)  # peers that were said to be missing
+    missing: set[str] = field(default_factory=set)  # peers already reported as missing
 
     def network(self, name: str) -> Path | None:
         """The file of a network in the data folder, if it is there."""
@@ -70,10 +70,10 @@ class Settings:
 
 
 def interleave(candidates: Mapping[str, Prepare], runs: int, *, cold: Container[str] = ()) -> dict[str, float]:
-    """Least CPU seconds of each candidate over ``runs`` rounds, in each of which every candidate has its turn.
+    """Least CPU seconds of each candidate over ``runs`` rounds; each round runs every candidate once.
 
-    A round of warm-up comes first, without those of ``cold``. A candidate that has had `PATIENCE` seconds in timed
-    rounds keeps what it has.
+    A warm-up round comes first, without the candidates in ``cold``. A candidate that has used `PATIENCE` seconds
+    in timed rounds is not run again.
     """
     spent = dict.fromkeys(candidates, 0.0)
     best: dict[str, float] = {}

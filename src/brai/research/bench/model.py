@@ -1,9 +1,10 @@
-"""What a CI test does, counted beside our kernels: words of bits, look-ups of values, visits of rows.
+"""The work of a conditional-independence (CI) test, counted independently of our kernels.
 
-A test of x and y given Z on bit slices splits each z in which y varies, and each of its cells (z, y), by the
-states of x, all but the last, and looks up a value for each part. Strings lie in blocks of eight, a z with its
-cells in one block where it fits; lanes and words that stay empty are worked on too. On rows it visits each row
-once. What y and Z need alone is counted once for all x; it is kept apart as "shared".
+Work consists of 64-bit words, table look-ups and row visits. A test of x and y given Z on bit slices takes each
+configuration z in which y varies, and each of its cells (z, y). It splits them by all states of x but the last,
+and looks up a value for each part. Bit strings are stored in blocks of eight lanes; a z and its cells share a
+block if they fit. Empty lanes and words are processed too. A test on rows visits each row once. Work that depends
+only on y and Z is done once for all x; it is counted separately as "shared".
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ Ints = NDArray[np.int64]
 class Work:
     """Means over tests."""
 
-    words: float  # of 64 rows, compared with states of x
-    filled: float  # share of them in lanes that are not empty
-    lookups: float  # of counts in all lanes, empty or not
-    visits: float  # of rows, by tests that do not use slices
-    sliced: float  # share of tests that use slices
-    shared_words: float  # to find the cells (z, y), divided among the tests that share them
-    shared_lookups: float  # of cells (z, y) and z
+    words: float  # words of 64 rows, compared with states of x
+    filled: float  # share of these words in lanes that are used
+    lookups: float  # look-ups of counts in all lanes, used or empty
+    visits: float  # row visits, by tests that do not use bit slices
+    sliced: float  # share of tests that use bit slices
+    shared_words: float  # words to find the cells (z, y), divided among the tests that share them
+    shared_lookups: float  # look-ups of cells (z, y) and of z
     shared_visits: float
 
     about: ClassVar[dict[str, str]] = {
@@ -47,11 +48,11 @@ class Work:
     }
 
     def alone(self, rates: Rates) -> float:
-        """Nanoseconds of what a test does for itself, at these rates, and nothing else."""
+        """Nanoseconds of the work that a test does not share, at these rates."""
         return self.words / rates.words + self.lookups / rates.lookups + self.visits / rates.visits
 
     def shared(self, rates: Rates) -> float:
-        """Nanoseconds of its part of what tests share."""
+        """Nanoseconds of its part of the shared work."""
         return (
             self.shared_words / rates.words
             + self.shared_lookups / rates.lookups
@@ -60,7 +61,7 @@ class Work:
 
 
 def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
-    """Work of these tests among the first k variables; what y and Z need is divided by the x that there are."""
+    """Mean work of these tests among the first k variables; shared work is divided by the number of x."""
     data: Any = learner.data
     parts: dict[tuple[int, tuple[int, ...]], _Part] = {}
     total = np.zeros(8)
@@ -81,11 +82,11 @@ def mean_work(learner: Learner, k: int, triples: Sequence[Triple]) -> Work:
 
 
 class _Part(NamedTuple):
-    """What all tests of one y and one Z share."""
+    """The work that all tests of one y and one Z share."""
 
-    lanes: int  # z in which y varies, and their cells
-    blocks: int  # of eight of them; -1 if they are too many
-    strings: int  # compared or written to find them; 0 if they are too many
+    lanes: int  # number of z in which y varies, and of their cells
+    blocks: int  # blocks of eight lanes; -1 if there are too many
+    strings: int  # bit strings read or written to find them; 0 if there are too many
     lookups: int
 
     @classmethod
@@ -102,7 +103,7 @@ class _Part(NamedTuple):
 
 
 def _blocks(taken: Sequence[int]) -> int:
-    """Blocks for groups of so many lanes, one after the other; a new one where a group does not fit."""
+    """Number of blocks for groups of lanes, filled in order; a group that does not fit starts a new block."""
     blocks, lane = 0, LANES
     for n in taken:
         if lane + n > LANES:

@@ -1,4 +1,4 @@
-"""Tables inside a Markdown page: what lies between two comments is written anew."""
+"""Updating tables inside a Markdown page, between two comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brai.runtime.atomic_files import write_text
 
 
 def fill(path: Path, tables: Mapping[str, str]) -> list[str]:
-    """Put each table between ``<!-- bench: CASE -->`` and ``<!-- end -->``; the cases that the page has."""
+    """Put each table between ``<!-- bench: CASE -->`` and ``<!-- end -->``; return the cases found in the page."""
     page, filled = path.read_text(encoding="utf-8"), []
     for case, table in tables.items():
         place = re.compile(rf"(<!-- bench: {re.escape(case)} -->\n).*?(<!-- end -->)", re.DOTALL)

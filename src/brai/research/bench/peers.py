@@ -1,4 +1,4 @@
-"""Other software on the same rows: greedy hill climbing with BDeu (ess 1), and G² tests."""
+"""Other packages on the same rows: greedy hill climbing with BDeu (equivalent sample size 1), and G² tests."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from brai.data.dataset import Dataset
 from brai.research.bench.measure import Prepare, Run, Settings
 
 PACKAGES = {"pyAgrum": "pyagrum", "pgmpy": "pgmpy", "causal-learn": "causallearn"}
-Triple = tuple[int, int, tuple[int, ...]]  # x, y and the condition set, as columns
+Triple = tuple[int, int, tuple[int, ...]]  # x, y and the conditioning set, as columns
 Edges = list[tuple[str, str]]
 
 
 def installed(settings: Settings, *names: str) -> list[str]:
-    """Those of these peers that can be used; the others are named once."""
+    """The installed ones of these peers; each missing one is reported once."""
     there = []
     for name in names:
         if find_spec(PACKAGES[name]) is not None:
             there.append(name)
         elif name not in settings.missing:
             settings.missing.add(name)
-            settings.say(f"{name} is not installed and left out: pip install 'brai[bench]'")
+            settings.say(f"{name} is not installed, so it is left out: pip install 'brai[bench]'")
     return there
 
 
 def climber(name: str, data: Dataset) -> Run:
-    """Greedy hill climbing of a peer; running it gives the edges."""
+    """Greedy hill climbing of a peer; a run returns the edges."""
     return _pyagrum_climber(data) if name == "pyAgrum" else _pgmpy_climber(data)
 
 
@@ -42,7 +42,7 @@ def _frame(data: Dataset) -> Any:
 
 def _pyagrum_learner(data: Dataset, frame: Any) -> Any:
     gum = import_module("pyagrum")
-    gum.setNumberOfThreads(1)  # its tests would keep several threads busy waiting
+    gum.setNumberOfThreads(1)  # otherwise its tests keep several threads in busy waiting
     template = gum.BayesNet()
     for name, own in zip(data.names, data.states, strict=True):
         template.add(gum.LabelizedVariable(name, name, [str(state) for state in own]))
@@ -78,7 +78,7 @@ def _pgmpy_climber(data: Dataset) -> Run:
 
 
 def tester(name: str, data: Dataset, triples: Sequence[Triple]) -> Prepare:
-    """G² of a peer for these triples, with nothing kept from an earlier run."""
+    """G² tests of a peer for these triples, without a cache from an earlier run."""
     names = data.names
     named = [(names[x], names[y], [names[z] for z in given]) for x, y, given in triples]
     if name == "causal-learn":

@@ -1,4 +1,4 @@
-"""One picture of a run: how many times as fast as each peer, how figures went from run to run, how cost grows."""
+"""A figure of a run: speed relative to each peer, history of the main figures, scaling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from brai.runtime.atomic_files import write_bytes
 
 _TIMES = {"s", "µs"}
 _COLOURS = {"pyAgrum": "C0", "pgmpy": "C1", "causal-learn": "C2", "stored": "C7", "HillClimbing": "C4"}
-_KEYS = (  # figures that the history shows, the first that a run has of each
+_KEYS = (  # prefixes of the figures in the history panel; the first match of a run is shown
     "alarm-tree: tree, s = 3",
     "ci-test: order 1, 500 rows",
     "ci-test: order 1, 5000 rows",
@@ -28,7 +28,7 @@ _KEYS = (  # figures that the history shows, the first that a run has of each
 
 
 def draw(path: Path, measurements: Sequence[Measurement], records: Sequence[Record]) -> None:
-    """Write a PNG; without anything to draw a ValueError."""
+    """Write a PNG; ValueError if there is nothing to draw."""
     try:
         import matplotlib
     except ImportError as error:
@@ -56,11 +56,11 @@ def draw(path: Path, measurements: Sequence[Measurement], records: Sequence[Reco
     write_bytes(path, buffer.getvalue())
 
 
-# --- how many times as fast ---------------------------------------------------------------------------
+# --- speed relative to peers --------------------------------------------------------------------------
 
 
 def _bars(measurements: Sequence[Measurement]) -> dict[str, dict[str, float]]:
-    """Theirs / ours by task and peer; orders of CI tests are one task, by the geometric mean."""
+    """Time of the peer divided by ours, by task and peer; CI tests of all orders are one task (geometric mean)."""
     logs: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for one in measurements:
         if one.peer and one.ratio and one.unit in _TIMES and one.case != "compile":
@@ -94,16 +94,16 @@ def _draw_bars(ax: Any, bars: dict[str, dict[str, float]]) -> None:
     values = [times for peers in bars.values() for times in peers.values()]
     ax.set_xlim(min(0.8, 0.7 * min(values)), 40 * max(max(values), 1.0))
     ax.axvline(1, color="black", linewidth=1)
-    ax.set_xlabel("times as fast as the peer (right of the line: brai is faster)")
-    ax.set_title("brai beside its peers, CPU time in one run")
+    ax.set_xlabel("speed relative to the peer (right of the line: brai is faster)")
+    ax.set_title("brai and its peers, CPU time in one run")
     _frame(ax)
 
 
-# --- from run to run ------------------------------------------------------------------------------------
+# --- history --------------------------------------------------------------------------------------------
 
 
 def _lines(records: Sequence[Record]) -> dict[str, list[tuple[int, float]]]:
-    """Key figures by run, as multiples of the first; those that two runs have."""
+    """Main figures by run, relative to the first run; only those that at least two runs have."""
     alike = [one for one in records if one["quick"] == records[-1]["quick"]]
     series: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for at, one in enumerate(alike):
@@ -129,17 +129,17 @@ def _draw_lines(ax: Any, lines: dict[str, list[tuple[int, float]]]) -> None:
     )
     ax.axhline(1, color="black", linewidth=1)
     ax.set(
-        xlabel="run", ylabel="CPU time, the first run is 1", title="From run to run (below 1: faster than then)"
+        xlabel="run", ylabel="CPU time relative to the first run", title="History (below 1: faster than at first)"
     )
     ax.legend(fontsize=8)
     _frame(ax)
 
 
-# --- growth ---------------------------------------------------------------------------------------------
+# --- scaling --------------------------------------------------------------------------------------------
 
 
 def _curves(measurements: Sequence[Measurement]) -> dict[str, list[tuple[float, float]]]:
-    """Points of curves, by their name; those with two points at least."""
+    """Points of curves, by name; only curves with at least two points."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for one in measurements:
         if one.at is not None and one.unit == "s":
@@ -150,7 +150,7 @@ def _curves(measurements: Sequence[Measurement]) -> dict[str, list[tuple[float, 
 def _draw_curves(ax: Any, curves: dict[str, list[tuple[float, float]]]) -> None:
     for name, points in curves.items():
         ax.loglog(*zip(*points, strict=True), "o-", label=name, markersize=4)
-    ax.set(xlabel="variables, or rows", ylabel="CPU seconds", title="Growth of the tree, s = 3")
+    ax.set(xlabel="variables or rows", ylabel="CPU seconds", title="Scaling of the tree, s = 3")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         axis.set_minor_formatter("")

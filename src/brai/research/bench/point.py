@@ -1,8 +1,8 @@
-"""One learning task in a process of its own, so that its memory is its own.
+"""One learning task in a separate process, so that its memory can be measured.
 
 ``python -m brai.research.bench.point WHAT ROWS`` prints JSON. WHAT is a network (a packaged name or a BIF file)
-or a number of variables, for a random one. Every kernel that Python calls is wrapped in a timer; what is left is
-time outside compiled code.
+or the number of variables of a random network. Every kernel that Python calls is timed; the rest is time outside
+compiled code.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from brai.kinds import scores
 from brai.kinds.discrete.network import load_network
 from brai.learners.brai import BRAI
 from brai.research.bench.samples import random_rows
-from brai.kinds import scores
 from brai.tree import rai
 
 KERNELS = {rai: ("associations", "refine", "orient", "split", "extension"), scores: ("family_values",)}
 
 
 def peak_mb() -> float:
-    """Most memory so far; not a number where the system does not tell."""
-    status = Path("/proc/self/status")  # what `resource` says of a new process begins with its parent's peak
+    """Peak memory so far; NaN if the system does not report it."""
+    status = Path("/proc/self/status")  # in a new process `resource` starts at the peak of its parent
     if status.exists():
         return next(int(line.split()[1]) for line in status.read_text().splitlines() if "VmHWM" in line) / 2**10
     try:
@@ -48,7 +48,7 @@ def _timed(function: Callable[..., Any], name: str, spent: Counter[str]) -> Call
 
 
 def point(what: str, rows: int) -> dict[str, Any]:
-    """CPU seconds, memory, and where the time went, of the tree with the paper's settings, s = 3."""
+    """CPU seconds, memory and time per kernel of the tree with the settings of the paper, s = 3."""
     data = random_rows(int(what), rows) if what.isdigit() else load_network(what).sample(rows, random_state=1)
     BRAI.paper(3, random_state=0).fit(data.select(data.names[:10]))  # compile, load
     spent: Counter[str] = Counter()

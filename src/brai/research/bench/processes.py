@@ -1,4 +1,4 @@
-"""Cases that need a process of their own: compiling and importing, Link, growth."""
+"""Cases that need a separate process: compiling and importing, Link, scaling."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MB = "MB"
 
 
 class Spent(NamedTuple):
-    """Seconds."""
+    """Seconds of wall time and of CPU time."""
 
     wall: float
     cpu: float
 
 
 def fresh(code: str, **environment: str) -> Spent:
-    """What a new Python takes to run this."""
+    """The time that a new Python process takes to run the code."""
     before, start = os.times(), time.perf_counter()
     subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, env={**os.environ, **environment}
@@ -37,7 +37,7 @@ def fresh(code: str, **environment: str) -> Spent:
 
 
 def compiling(settings: Settings) -> Iterator[Measurement]:
-    """The first fit ever on a machine, with nothing compiled; and imports beyond numpy's."""
+    """The first fit on a machine, with an empty cache of compiled code; and the import time on top of numpy's."""
     codes = {"numpy": "import numpy", "brai": "import numpy, brai", "BRAI": "import numpy; from brai import BRAI"}
     least = dict.fromkeys(codes, math.inf)
     for _ in range(2 if settings.quick else max(3, settings.runs)):
@@ -47,7 +47,7 @@ def compiling(settings: Settings) -> Iterator[Measurement]:
         beyond = max(0.0, least[name] - least["numpy"])
         yield Measurement("compile", f"{code}, beyond numpy", "s", beyond, None, None, target, "value")
     if settings.quick:
-        settings.say("compile: --quick leaves out compiling, half a minute")
+        settings.say("compile: --quick leaves out compiling, which takes half a minute")
         return
     with tempfile.TemporaryDirectory() as cache:
         first, second = (fresh(_FIT, NUMBA_CACHE_DIR=cache) for _ in range(2))
@@ -56,7 +56,7 @@ def compiling(settings: Settings) -> Iterator[Measurement]:
 
 
 def point(what: str, rows: int) -> dict[str, Any]:
-    """What `brai.research.bench.point` says."""
+    """The output of `brai.research.bench.point`."""
     command = [sys.executable, "-m", "brai.research.bench.point", what, str(rows)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -65,7 +65,7 @@ def point(what: str, rows: int) -> dict[str, Any]:
 
 
 def link(settings: Settings) -> Iterator[Measurement]:
-    """The tree of Link, 724 variables: time, memory, and the share of each kernel."""
+    """The tree of Link, 724 variables: time, memory, and the share of time of each kernel."""
     path = settings.network("link")
     if path is None or settings.quick:
         why = "--quick leaves it out" if settings.quick else "give --data FOLDER with networks/link.bif.gz"

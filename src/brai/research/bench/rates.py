@@ -1,9 +1,9 @@
-"""What this machine can do: the loops a CI test is made of, alone, on data that stay in the first-level cache.
+"""The rates of this machine: the inner loops of a CI test alone, on data that fit into the first-level cache.
 
-The first two are parts of our kernels, so a ratio to them shows what a test takes besides; how fast they are by
-themselves is seen in words and values a nanosecond.
+The first two loops are parts of our kernels, so a ratio to them shows the overhead of a test. Their own speed is
+given in words and values per nanosecond.
 
-They are compiled in each process: the cache of `brai.runtime.jit` looks at the files of kernels only.
+The loops are compiled in each process: the cache of `brai.runtime.jit` covers only the files of kernels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _compiled: Any = numba.njit(nogil=True, _nrt=False)  # type: ignore[call-overloa
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
 def _and_count(block: Any, bits: Any, held: Any, out: Any, times: int) -> int:
-    """The bits that strings have in common, eight of a block against each of ``bits``."""
+    """Count the common bits of the eight strings of a block with each of ``bits``."""
     total = 0
     for _ in range(times):
         count_lanes(block, bits, 0, len(bits) + 1, held, out)
@@ -35,7 +35,7 @@ def _and_count(block: Any, bits: Any, held: Any, out: Any, times: int) -> int:
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
 def _look_up(block: Any, bits: Any, places: Any, held: Any, table: Any, times: int) -> int:
-    """Values added up, those of strings without a word: there is nothing to count."""
+    """Look up and sum values for empty strings, so that there is nothing to count."""
     total = 0
     for _ in range(times):
         for i in range(len(places)):
@@ -45,7 +45,7 @@ def _look_up(block: Any, bits: Any, places: Any, held: Any, table: Any, times: i
 
 @_compiled  # type: ignore[untyped-decorator,unused-ignore]
 def _visit(base: Any, column: Any, weights: Any, counts: Any, times: int) -> int:
-    """Rows added to the cells they are in."""
+    """Add each row to its cell."""
     for _ in range(times):
         for i in range(len(base)):
             counts[base[i] * 3 + column[i]] += weights[i]
@@ -54,11 +54,11 @@ def _visit(base: Any, column: Any, weights: Any, counts: Any, times: int) -> int
 
 @dataclass(frozen=True)
 class Rates:
-    """Things done in a nanosecond of CPU time."""
+    """Operations per nanosecond of CPU time."""
 
-    words: float  # 64 rows: AND, count the ones, add
-    lookups: float  # cell values n log n
-    visits: float  # rows put into a table
+    words: float  # words of 64 rows: AND, population count, add
+    lookups: float  # look-ups of n log n
+    visits: float  # rows added to a table
 
     about: ClassVar[dict[str, tuple[str, str]]] = {
         "words": ("AND and count the ones", "words of 64 rows / ns"),
@@ -68,14 +68,14 @@ class Rates:
 
 
 class Loop(NamedTuple):
-    """A loop that is timed, and the number of things it does."""
+    """A loop that is timed, and its number of operations."""
 
     run: Run
     size: int
 
 
 def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
-    """One loop for each of `Rates`, for data of so many rows: strings of rows / 64 words, rows + 1 values."""
+    """One loop for each of `Rates`, for data of ``rows`` rows: strings of rows / 64 words, rows + 1 values."""
     rng = np.random.default_rng(0)
     words = _words(rows)
     strings = 8 if words > 32 else 32  # with the block 10 kB for 80 words, 2.5 kB for 8
@@ -96,6 +96,6 @@ def loops(rows: int, *, long: bool = True) -> dict[str, Loop]:
 
 
 def _loop(run: Callable[[int], Any], size: int, work: int) -> Loop:
-    """A loop that does ``size`` things at a time, and about ``work`` in all."""
+    """A loop of ``size`` operations per call, and about ``work`` in total."""
     times = max(1, work // size)
     return Loop(lambda: run(times), times * size)

@@ -1,4 +1,4 @@
-"""Rows that the cases learn from: of a packaged network, of one in the data folder, or of a random one."""
+"""The data of the cases: rows of a packaged network, of a network in the data folder, or of a random network."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from brai.research.bench.measure import Settings
 
 
 def alarm(rows: int = 500) -> Dataset:
-    """The sample that most cases are about; the same in every run, so that runs can be compared."""
+    """The sample of Alarm that most cases use; it is the same in every run."""
     return load_network("alarm").sample(rows, random_state=1)
 
 
 def random_rows(variables: int, rows: int = 500, seed: int = 0) -> Dataset:
-    """Of a random network: 2 to 4 states, at most 3 parents, which lie near."""
+    """Rows of a random network: 2 to 4 states, at most 3 parents, which are among the 6 preceding variables."""
     rng = np.random.default_rng(seed)
     arities = rng.integers(2, 5, variables)
     codes = np.zeros((variables, rows), np.int64)
@@ -30,7 +30,7 @@ def random_rows(variables: int, rows: int = 500, seed: int = 0) -> Dataset:
 
 
 def as_large_as_hailfinder(settings: Settings) -> tuple[str, Dataset]:
-    """Hailfinder where the data folder has it, else a random network of as many variables."""
+    """Hailfinder if the data folder has it, else a random network of as many variables."""
     path = settings.network("hailfinder")
     if path is not None:
         return "Hailfinder", load_network(path).sample(500, random_state=1)

@@ -8,11 +8,11 @@ from brai.research.bench.history import Change
 from brai.research.bench.measure import Measurement
 
 _HEAD = ("", "brai", "peer", "theirs", "ratio", "target", "")
-_WORK = ("words", "filled", "lookups", "visits", "sliced")  # of the case roofline: one row for each order
+_WORK = ("words", "filled", "lookups", "visits", "sliced")  # columns of the case roofline, one row per order
 
 
 def number(value: float | None) -> str:
-    """Three digits that matter."""
+    """A number with three significant digits."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
@@ -33,12 +33,12 @@ def _row(one: Measurement) -> tuple[str, ...]:
 
 
 def _ratio(value: float | None) -> str:
-    """Near 1 the digits behind it matter."""
+    """A ratio, with more digits if it is near 1."""
     return f"{value:.4f}" if value is not None and abs(value - 1) < 0.02 else number(value)
 
 
 def tables(measurements: Sequence[Measurement]) -> list[list[tuple[str, ...]]]:
-    """Rows with their heads first: measurements; points of curves; what CI tests do, and how long it takes."""
+    """Tables, each with its header row: measurements; points of curves; work of CI tests; time of CI tests."""
     work = [one for one in measurements if one.case == "roofline" and one.name.endswith(_WORK)]
     points = [one for one in measurements if one.at is not None]
     tests = [one for one in measurements if one.case == "roofline" and one.peer]
@@ -47,13 +47,13 @@ def tables(measurements: Sequence[Measurement]) -> list[list[tuple[str, ...]]]:
 
 
 def _filled(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Without columns that hold nothing."""
+    """The rows without empty columns."""
     kept = [i for i in range(len(rows[0])) if i < 2 or any(row[i] for row in rows[1:])]
     return [tuple(row[i] for i in kept) for row in rows]
 
 
 def _points(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
-    """One row for each place on the axis; names are "series, what by axis"."""
+    """One row per x coordinate; names are "series, what by axis"."""
     found: dict[str, dict[str, str]] = {}
     for one in measurements:
         name, _, axis = one.name.rpartition(" by ")
@@ -64,7 +64,7 @@ def _points(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
 
 
 def _work(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
-    """One row for each order and number of rows."""
+    """One row per order and number of rows."""
     found: dict[str, dict[str, str]] = {}
     for one in measurements:
         name, _, field = one.name.rpartition(", ")
@@ -74,7 +74,7 @@ def _work(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
 
 
 def _tests(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
-    """One row for each order and number of rows: what was measured, and ratios to each model."""
+    """One row per order and number of rows: the measured time, and ratios to each model."""
     found: dict[str, dict[str, str]] = {}
     for one in measurements:
         name, _, way = one.name.rpartition(", ")
@@ -90,12 +90,12 @@ def _tests(measurements: Sequence[Measurement]) -> list[tuple[str, ...]]:
 
 
 def text(measurements: Sequence[Measurement]) -> str:
-    """Aligned columns."""
+    """The tables as text with aligned columns."""
     return "\n\n".join(_aligned(rows) for rows in tables(measurements) if len(rows) > 1)
 
 
 def markdown(measurements: Sequence[Measurement]) -> str:
-    """The same for a page."""
+    """The tables in Markdown."""
     return "\n\n".join(_piped(rows) for rows in tables(measurements) if len(rows) > 1)
 
 
@@ -113,7 +113,7 @@ def _piped(rows: Sequence[Sequence[str]]) -> str:
 
 
 def compared(changes: Iterable[Change]) -> str:
-    """What was before, what is now, and what is slower."""
+    """A table of the figures before and now, with those that are slower."""
     rows = [("", "before", "now", "", "")]
     for one in changes:
         times = f"{one.now / one.before:.2f}×" if one.before else ""

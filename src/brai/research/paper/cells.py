@@ -1,9 +1,8 @@
-"""An experiment as independent cells: each is computed once, written to a journal at once, never lost.
+"""An experiment as independent cells: each is computed once, and written to a journal when it is finished.
 
-A journal is a text file with one JSON document a line: first what the run is, then one cell a line, appended as
-they are finished. A run that was killed, in the middle of a line too, goes on with the cells that are missing; so
-does a run that asks for more than one before. Cells know their own seed: what is in the journal is what a run from
-the start would give, whatever the number of workers.
+A journal is a text file with one JSON document per line: first a description of the run, then the finished cells.
+A run that was killed, even in the middle of a line, resumes with the missing cells; so does a run with more cells
+than before. Each cell has its own seed, so the results do not depend on interruptions or on the number of workers.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Result = dict[str, Any]
 
 
 class Cell(NamedTuple):
-    """What is to be computed: function(*arguments), known by its key."""
+    """A computation, function(*arguments), identified by its key."""
 
     key: Key
     function: Callable[..., Result]
@@ -49,8 +48,8 @@ class Journal:
         if before != self.header:
             differs = [k for k in {**before, **self.header} if before.get(k) != self.header.get(k)]
             said = ", ".join(f"{k} {before.get(k)!r} (now {self.header.get(k)!r})" for k in differs)
-            raise ValueError(f"{path} is of a run with {said}: give another folder with -o, or delete it")
-        if len(whole) < len(content):  # the rest of a line that was being written
+            raise ValueError(f"{path} is from a run with {said}: give another folder with -o, or delete it")
+        if len(whole) < len(content):  # an incomplete last line
             with path.open("r+b") as file:
                 file.truncate(len(whole))
         self.done = {tuple(line["key"]): line["result"] for line in cells}
@@ -67,10 +66,10 @@ class Journal:
         return lines
 
     def _foreign(self) -> ValueError:
-        return ValueError(f"{self.path} is no journal of finished cells: delete it, or give another -o")
+        return ValueError(f"{self.path} is not a journal of finished cells: delete it, or give another -o")
 
     def add(self, key: Key, result: Result) -> None:
-        """Keep a finished cell, on disk too."""
+        """Add a finished cell, in memory and on disk."""
         self._append({"key": key, "result": result})
         self.done[key] = result
 
@@ -88,7 +87,7 @@ def _line(content: Mapping[str, Any]) -> bytes:
 def run(
     journal: Journal, cells: Sequence[Cell], *, title: str, n_jobs: int = 1, show: bool = False
 ) -> list[Result]:
-    """Results of all cells, in their order; those in the journal are not computed again."""
+    """Results of all cells in their order; cells in the journal are not computed again."""
     missing = [cell for cell in cells if cell.key not in journal.done]
     with counted(show, title, len(cells)) as advance:
         advance(n=len(cells) - len(missing))

@@ -1,4 +1,4 @@
-"""``brai paper``: the commands, with the options that all of them have."""
+"""``brai paper``: the commands and their common options."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _NEEDS = ("matplotlib", "jsonschema")
 
 @click.group()
 def paper() -> None:
-    """Repeat the experiments of the paper, and more: tables and pictures with the paper's figures beside ours.
+    """Repeat the experiments of the paper.
 
-    A run that is stopped goes on where it was when the same command is given again.
+    Tables and figures show the published results next to ours, and more. A run that was stopped resumes when the
+    same command is given again.
     """
 
 
@@ -25,7 +26,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--data",
                 type=click.Path(path_type=Path, exists=True, file_okay=False),
-                help="Folder with the original data sets and networks; without it, samples of packaged networks.",
+                help="Folder with the original data sets and networks.  [default: sample the packaged networks]",
             ),
             click.option(
                 "-o",
@@ -33,10 +34,10 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Path(path_type=Path, file_okay=False),
                 default=Path("paper-results"),
                 show_default=True,
-                help="Folder for JSON, PNG, and finished cells.",
+                help="Folder for JSON, PNG and finished cells.",
             ),
             click.option("--jobs", type=int, default=1, show_default=True, help="Processes; -1 for all cores."),
-            click.option("--seed", type=click.IntRange(0), default=0, show_default=True),
+            click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
             click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
             click.option("--quiet", is_flag=True, help="No progress bar."),
         )
@@ -57,7 +58,7 @@ def _run(
     quiet: bool,
     **settings: Any,
 ) -> None:
-    """Compute what is missing, check it, and write it down."""
+    """Compute the missing cells, check the result, and write it."""
     import json
 
     from brai import __version__
@@ -71,7 +72,7 @@ def _run(
         results = run(journal, cells, title=experiment, n_jobs=jobs, show=not quiet)
     except KeyboardInterrupt:
         done = sum(cell.key in journal.done for cell in cells)
-        click.echo(f"brai: {done} of {len(cells)} cells are kept; the same command goes on from there", err=True)
+        click.echo(f"brai: {done} of {len(cells)} cells are saved; the same command resumes from there", err=True)
         raise
     rows = module.flat(cells, results)
     lines = module.summary(rows)
@@ -88,7 +89,7 @@ def _run(
 
 
 def _check_installed() -> None:
-    """The extra is needed before hours of work, not after."""
+    """Fail before hours of work, not after, if the optional packages are missing."""
     import importlib.util
 
     missing = [name for name in _NEEDS if importlib.util.find_spec(name) is None]
@@ -97,15 +98,21 @@ def _check_installed() -> None:
 
 
 @paper.command()
-@click.option("--networks", default=None, help="Names with commas between.  [default: all eight]")
-@click.option("--sets", type=click.IntRange(1, 10), default=10, show_default=True, help="Data sets of each.")
-@click.option("--columns", default=None, help="Learners with commas between.  [default: all]")
-@click.option("--bootstraps", type=click.IntRange(1), default=1000, show_default=True, help="Of BS-MMHC.")
+@click.option("--networks", default=None, help="Names, separated by commas.  [default: all eight]")
+@click.option("--sets", type=click.IntRange(1, 10), default=10, show_default=True, help="Data sets per network.")
+@click.option("--columns", default=None, help="Learners, separated by commas.  [default: all]")
+@click.option(
+    "--bootstraps", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples of BS-MMHC."
+)
 @_common
 def table1(
     networks: str | None, sets: int, columns: str | None, bootstraps: int, data: Path | None, **options: Any
 ) -> None:
-    """Log predictive of held-out rows: RAI, MMHC, BS-MMHC, B-RAI; tabu, GES, BRAI; eight networks."""
+    """Log predictive probability of held-out rows.
+
+    Learners: RAI, MMHC (max-min hill climbing), BS-MMHC (its bootstrap), B-RAI; tabu search, GES (greedy
+    equivalence search), BRAI. Eight networks.
+    """
     _check_installed()
     from brai.research.paper import sources
     from brai.research.paper import table1 as experiment
@@ -120,12 +127,12 @@ def table1(
                 f"brai: no GES on {', '.join(without)}: too large, or causal-learn is not installed", err=True
             )
     if not made:
-        raise click.UsageError("nothing is left to be computed: choose other --columns or --networks")
+        raise click.UsageError("nothing to compute: choose other --columns or --networks")
     _run("table1", experiment, made, **options)
 
 
 def _split(given: str) -> list[str]:
-    """Names with commas between, each once."""
+    """Names separated by commas, without duplicates."""
     return list(dict.fromkeys(name.strip().lower() for name in given.split(",") if name.strip()))
 
 
@@ -141,11 +148,19 @@ def _names(given: str, known: Any) -> list[str]:
 @paper.command()
 @click.option("--sets", type=click.IntRange(1, 10), default=10, show_default=True, help="Alarm data sets.")
 @click.option(
-    "--trials", type=click.IntRange(1), default=100, show_default=True, help="Of the right panel, each set."
+    "--trials",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Trials per data set, in the right panel.",
 )
 @_common
 def figure3(sets: int, trials: int, data: Path | None, **options: Any) -> None:
-    """Distinct CPDAGs in a tree against rows; log predictive against CI tests, B-RAI and bootstraps of RAI."""
+    """What a tree holds, and what it costs.
+
+    Left panel: distinct CPDAGs (equivalence classes) in a tree against rows. Right panel: log predictive
+    probability against conditional-independence tests, for B-RAI and for bootstraps of RAI.
+    """
     _check_installed()
     from brai.research.paper import figure3 as experiment
 
@@ -153,12 +168,15 @@ def figure3(sets: int, trials: int, data: Path | None, **options: Any) -> None:
 
 
 @paper.command()
-@click.option("--networks", default=None, help="Names with commas between.  [default: all four]")
-@click.option("--sets", type=click.IntRange(1), default=20, show_default=True, help="Data sets of each.")
-@click.option("--small", is_flag=True, help="A twentieth of the draws of each method, to try it.")
+@click.option("--networks", default=None, help="Names, separated by commas.  [default: all four]")
+@click.option("--sets", type=click.IntRange(1), default=20, show_default=True, help="Data sets per network.")
+@click.option("--small", is_flag=True, help="A twentieth of the draws of each method, for a quick try.")
 @_common
 def figure4(networks: str | None, sets: int, small: bool, data: Path | None, **options: Any) -> None:
-    """Area under the ROC curve of edge, Markov-blanket and path probabilities on four small networks."""
+    """Area under the ROC curve on four small networks.
+
+    ROC (receiver operating characteristic) curves of edge, Markov-blanket and path probabilities.
+    """
     _check_installed()
     from brai.research.paper import figure4 as experiment
 

@@ -1,14 +1,14 @@
 """Figure 3: what a tree holds, and what it costs.
 
-Left: the number of distinct CPDAGs in a tree with s = 3 against the number of rows, over Alarm data sets. Where
-a tree holds too many to compare, a bound takes its place.
+Left: the number of distinct CPDAGs (equivalence classes) in a tree with s = 3 against the number of rows, over
+Alarm data sets. If a tree holds too many to compare, an upper bound is used.
 
-Right: log predictive of the best graph against the number of CI tests, for B-RAI with s from 2 to 5 and for the
-best of l = 1 … 27 graphs that RAI finds in bootstrap samples, chosen by the score on the data. A trial draws all
-bootstrap samples anew; trials are averaged over data sets.
+Right: log predictive probability of the best graph against the number of conditional-independence (CI) tests. One
+curve is B-RAI with s from 2 to 5. The other is the best of l = 1 … 27 graphs that RAI finds in bootstrap samples,
+chosen by the score on the data. Each trial draws new bootstrap samples; results are averaged over data sets.
 
-CI tests on bootstrap samples have a raised threshold in `BRAI.paper` (CITest.correction), which the paper does not
-mention; so everything is shown with the raised threshold and with the plain one.
+In `BRAI.paper`, CI tests on bootstrap samples have a raised threshold (CITest.correction), which the paper does
+not mention. So all results are shown with the raised and with the plain threshold.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.learners.brai import BRAI
 from brai.posterior.prediction import log_predictive
 from brai.research.paper.cells import Cell, Result
 from brai.research.paper.sources import TRAIN_ROWS, Case, case, origin
-from brai.search.scores import FamilyScores
 from brai.tree.independence import CITest
 from brai.tree.rai import Learner, rai
 
@@ -34,9 +34,9 @@ NETWORK = "Alarm"
 ROWS = tuple(range(50, TRAIN_ROWS + 1, 50))
 S = (2, 3, 4, 5)
 L = 27
-BLOCK = 10  # trials of a cell
-RULES = {"raised threshold": True, "plain threshold": False}  # of tests on bootstrap samples
-LIMIT = 20_000  # distinct DAGs compared
+BLOCK = 10  # trials per cell
+RULES = {"raised threshold": True, "plain threshold": False}  # for tests on bootstrap samples
+LIMIT = 20_000  # most distinct DAGs to compare
 
 
 def left_cell(folder: Path | None, version: int, rows: int, rule: str, seed: int) -> Result:
@@ -49,12 +49,12 @@ def left_cell(folder: Path | None, version: int, rows: int, rule: str, seed: int
 
 
 def _number(n: int) -> float:
-    """As a float, the largest one if it is larger."""
+    """The number as a float, at most 10^300."""
     return float(min(n, 10**300))
 
 
 def right_cell(folder: Path | None, version: int, block: int, trials: int, seed: int) -> Result:
-    """Means over trials, for each s and each l, with the sum of squares that a standard error needs."""
+    """Means over trials for each s and each l, with the sums of squares for standard errors."""
     one = case(folder, NETWORK, version)
     first = BLOCK * block
     curves = [_trial(one, np.random.SeedSequence([seed, version, t])) for t in range(first, first + trials)]
@@ -70,7 +70,7 @@ def right_cell(folder: Path | None, version: int, block: int, trials: int, seed:
 
 
 def _trial(one: Case, seed: np.random.SeedSequence) -> dict[str, list[tuple[float, float]]]:
-    """(CI tests, log predictive) for each s, and for each l, with each threshold."""
+    """(CI tests, log predictive probability) for each s and each l, with each threshold."""
     names = sorted(one.train.names)
     train, test = one.train.select(names), one.test.select(names)
     scores = FamilyScores(train)
@@ -90,7 +90,7 @@ def _trial(one: Case, seed: np.random.SeedSequence) -> dict[str, list[tuple[floa
 def _best_of(
     train: Dataset, test: Dataset, scores: FamilyScores, ci_test: CITest, seed: np.random.SeedSequence
 ) -> Iterator[tuple[float, float]]:
-    """Tests and log predictive of the best, after each of L graphs that RAI finds in bootstrap samples."""
+    """CI tests and log predictive probability of the best graph so far, for L bootstrap samples of RAI."""
     tests, best, predictive = 0, -math.inf, math.nan
     for own_seed in seed.spawn(L):
         learner = Learner(train, ci_test)
@@ -106,7 +106,7 @@ def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
 
 
 def cells(folder: Path | None, sets: int, trials: int, *, seed: int) -> list[Cell]:
-    """Cells of both panels; the right one has BLOCK trials in each."""
+    """Cells of both panels; a cell of the right panel has BLOCK trials."""
     where, versions = origin(folder, NETWORK), range(1, sets + 1)
     left = [
         Cell(("left", where, str(version), str(rows), rule), left_cell, (folder, version, rows, rule, seed))
@@ -124,7 +124,7 @@ def cells(folder: Path | None, sets: int, trials: int, *, seed: int) -> list[Cel
 
 
 def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
-    """One record a cell."""
+    """One record per cell."""
     rows = []
     for cell, result in zip(cells, results, strict=True):
         panel, where, version, what, *rule = cell.key
@@ -136,7 +136,7 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
 def summary(rows: Sequence[Result]) -> list[Result]:
     """Points of both panels.
 
-    Right: ``se_trials`` is the standard error that more trials would lessen, ``se_sets`` that between data sets.
+    Right: ``se_trials`` is the standard error between trials, ``se_sets`` the standard error between data sets.
     """
     found: list[Result] = []
     left = sorted((row for row in rows if row["panel"] == "left"), key=lambda row: list(RULES).index(row["rule"]))
@@ -155,7 +155,7 @@ def summary(rows: Sequence[Result]) -> list[Result]:
 
 
 def _points(rows: Sequence[Result], curve: str, at: Sequence[int]) -> Iterator[Result]:
-    """Each set counts the same, whatever its trials."""
+    """Points of a curve; data sets have equal weight, whatever their number of trials."""
     sets = list(dict.fromkeys(row["set"] for row in rows))
     for i, n in enumerate(at):
         means, errors, tests, trials = [], [], [], 0

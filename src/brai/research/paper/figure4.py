@@ -1,11 +1,15 @@
-"""Figure 4: how well posterior probabilities tell true features from false ones, as area under the ROC curve.
+"""Figure 4: how well posterior probabilities separate true from false features, as area under the ROC curve.
 
-Features are directed edges, members of Markov blankets, and directed paths, on samples of 500 rows of Asia,
-Cancer, Earthquake and Survey. As in the paper, each method hands over k classes, whose DAGs are weighed by their
-scores: the k best of all (exact), the k best among 10,000 draws of DP-MCMC, among bootstraps of MMHC, and in the
-tree of B-RAI. What the paper lacks: many data sets instead of one, with confidence bands; BRAI with its defaults,
-by its k best and by its posterior (MCMC, no k); and the exact posterior over all DAGs: it is what the data say.
-Its edges are summed exactly, its blankets and paths are frequencies in independent draws.
+ROC is the receiver operating characteristic. Features are directed edges, members of Markov blankets, and directed
+paths, on samples of 500 rows of Asia, Cancer, Earthquake and Survey.
+
+As in the paper, each method returns k equivalence classes, and their DAGs are weighted by their scores. The
+classes are the k best of all (exact), the k best among 10,000 draws of DP-MCMC, among bootstraps of MMHC, and in
+the tree of B-RAI.
+
+Not in the paper are: many data sets instead of one, with confidence bands; BRAI with its defaults, with its k best
+classes and with its posterior (MCMC, no k); and the exact posterior over all DAGs, as a reference. Its edge
+probabilities are exact sums; those of blankets and paths are frequencies in independent draws.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ KS = (5, 10, 15)
 FEATURES = ("edge", "Markov blanket", "path")
 BY_K = ("exact k-best", "DP-MCMC", "BS-MMHC", "B-RAI", "BRAI k-best")
 WHOLE = ("BRAI posterior", "exact posterior")
-DRAWS = 20_000  # of the exact posterior
+DRAWS = 20_000  # draws from the exact posterior
 N_DP_MCMC, N_BOOTSTRAPS = 10_000, 1000
 T_95 = 1.96
 
@@ -46,7 +50,7 @@ Bools = NDArray[np.bool_]
 
 
 def cell(folder: Path | None, network: str, version: int, small: bool, seed: int) -> Result:
-    """Areas of all methods on one data set."""
+    """Areas under the ROC curves of all methods on one data set."""
     source = network_of(folder, network)
     data = source.sample(TRAIN_ROWS, random_state=version)
     share = 20 if small else 1
@@ -67,7 +71,7 @@ def cell(folder: Path | None, network: str, version: int, small: bool, seed: int
 
 
 def _scored_classes(data: Dataset, share: int, seed: int) -> dict[str, list[tuple[PDAG, float]]]:
-    """The distinct classes that the paper's methods find, with their scores."""
+    """The distinct equivalence classes that the methods of the paper find, with their scores."""
     chain = DPMCMC(n=N_DP_MCMC // share, random_state=seed).fit(data).chain_
     bootstrap = Bootstrap(MMHC(), n=N_BOOTSTRAPS // share, random_state=seed).fit(data)
     return {
@@ -92,19 +96,19 @@ def _of_posterior(posterior: Posterior) -> tuple[Floats, Floats, Floats]:
 
 
 def _of_all(data: Dataset, n: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """The same over all DAGs: exactly for edges, from independent draws for the rest."""
+    """The same over all DAGs: exact for edges, from independent draws for blankets and paths."""
     drawn = np.array([dag.adjacency for dag, _ in exact.sample_dags(data, n, random_state=seed)], bool)
     return exact.edge_probabilities(data), _blankets(drawn).mean(axis=0), _paths(drawn).mean(axis=0)
 
 
 def _blankets(dags: Bools) -> Bools:
-    """Moral neighbours in each DAG: joined by an edge, or parents of one node."""
+    """Neighbours in the moral graph of each DAG: adjacent, or with a common child."""
     joined = dags | dags.swapaxes(-1, -2) | (dags @ dags.swapaxes(-1, -2))
     return joined & ~np.eye(dags.shape[-1], dtype=bool)
 
 
 def _paths(dags: Bools) -> Bools:
-    """Whether a directed path leads from i to j in each DAG: paths of twice the length, again and again."""
+    """Whether a directed path leads from i to j in each DAG, by repeated doubling of the path length."""
     found = dags
     for _ in range(dags.shape[-1].bit_length()):
         found = found | (found @ found)
@@ -112,7 +116,7 @@ def _paths(dags: Bools) -> Bools:
 
 
 def _areas(truth: PDAG, found: tuple[Floats, Floats, Floats]) -> dict[str, float]:
-    """Area under the ROC curve of each feature; a blanket is symmetric, so each pair counts once."""
+    """Area under the ROC curve of each feature; blankets are symmetric, so each pair counts once."""
     n = len(truth.names)
     ordered, once = ~np.eye(n, dtype=bool), np.triu(np.ones((n, n), bool), 1)
     edges = truth.adjacency.astype(bool)
@@ -124,7 +128,7 @@ def _areas(truth: PDAG, found: tuple[Floats, Floats, Floats]) -> dict[str, float
 
 
 def cells(folder: Path | None, networks: Sequence[str], sets: int, *, small: bool, seed: int) -> list[Cell]:
-    """One cell a data set; ``small`` takes a twentieth of the draws."""
+    """One cell per data set; ``small`` takes a twentieth of the draws."""
     size = "small" if small else "full"
     return [
         Cell((network, size, str(version)), cell, (folder, network, version, small, seed))
@@ -134,7 +138,7 @@ def cells(folder: Path | None, networks: Sequence[str], sets: int, *, small: boo
 
 
 def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
-    """One record a data set."""
+    """One record per data set."""
     return [
         {"network": one.key[0], "size": one.key[1], "set": int(one.key[2]), **result}
         for one, result in zip(cells, results, strict=True)
@@ -142,7 +146,7 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
 
 
 def summary(rows: Sequence[Result]) -> list[Result]:
-    """Means over data sets, and how far below the exact posterior they are, with 95 % confidence bands."""
+    """Means over data sets, and their differences to the exact posterior, with 95 % confidence bands."""
     found = []
     for network in dict.fromkeys(row["network"] for row in rows):
         own = [row["areas"] for row in rows if row["network"] == network]
@@ -164,7 +168,7 @@ def _band(values: Floats) -> float | None:
 
 
 def as_text(lines: Sequence[Result]) -> str:
-    """A table for each feature, networks by methods, at the largest k."""
+    """A table per feature, networks by methods, at the largest k."""
     out = []
     for feature in FEATURES:
         out += [f"**{feature}**, k = {max(KS)}", "", f"| | {' | '.join((*BY_K, *WHOLE))} |", "|---" * 8 + "|"]
@@ -184,7 +188,7 @@ def _shown(line: Result) -> str:
 
 
 def picture(lines: Sequence[Result], path: Path) -> None:
-    """Rows are networks, columns are features; k on the x axis, methods without k as lines across."""
+    """Rows are networks, columns are features; k is on the x axis, methods without k are horizontal lines."""
     from matplotlib.figure import Figure
 
     networks = list(dict.fromkeys(line["network"] for line in lines))

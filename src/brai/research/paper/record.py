@@ -1,4 +1,4 @@
-"""What is written down of a run: command, version, seed, machine, duration."""
+"""The record of a run: command, version, seed, machine, duration."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLDERS = {"--data": "DATA", "-o": "OUT", "--output": "OUT"}
 
 
 def machine() -> dict[str, Any]:
-    """Processor and versions; nothing that names the machine."""
+    """Processor and versions; nothing that identifies the machine."""
     return {
         "system": platform.system(),
         "processor": _processor(),
@@ -41,7 +41,7 @@ def _processor() -> str:
 
 
 def command() -> str:
-    """The command as it was given, with folders left to the reader."""
+    """The command as given, with placeholders for folders."""
     program = Path(sys.argv[0])
     called = ["python", f"benchmarks/{program.name}"] if program.parent.name == "benchmarks" else ["brai"]
     words = [*called, *sys.argv[1:]]
@@ -57,30 +57,30 @@ def command() -> str:
 
 
 def document(experiment: str, seed: int, seconds: float, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A run as it is kept; ``seconds`` is the sum over its cells."""
+    """The record of a run; ``seconds`` is the sum over its cells."""
     about = {"experiment": experiment, "brai": __version__, "command": command(), "seed": seed}
     return {**about, "machine": machine(), "seconds": round(seconds, 1), **content}
 
 
 def check(experiment: str, content: Mapping[str, Any]) -> None:
-    """ValueError where a document is not as its schema says."""
+    """Raise ValueError if a document does not match its schema."""
     import jsonschema
 
     schema = json.loads((files("brai.research.paper") / "schemas" / f"{experiment}.json").read_text())
     try:
         jsonschema.validate(content, schema)
     except jsonschema.ValidationError as error:
-        raise ValueError(f"{experiment}: {error.json_path} is not as the schema says: {error.message}") from error
+        raise ValueError(f"{experiment}: {error.json_path} does not match the schema: {error.message}") from error
 
 
 def write(path: Path, content: str) -> None:
-    """Write a file that is whole or not there."""
+    """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, content)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """JSON with one row of a list a line: to be read by people and compared by line."""
+    """Write JSON with one line per row of a list, which is readable and gives small diffs."""
     lines = []
     for key, value in content.items():
         if isinstance(value, Sequence) and not isinstance(value, str) and value:

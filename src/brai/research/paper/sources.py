@@ -1,10 +1,13 @@
-"""The data sets of the experiments: the original ones where a folder holds them, else samples of the networks.
+"""The data sets of the experiments: the original ones if a folder holds them, else samples of the networks.
 
-Original are the sets of Tsamardinos, Brown & Aliferis 2006 that the paper's Table 1 uses:
-``<folder>/mmhc/<Net>/<Net>_pool.npz`` has a pool of rows and, for each of 10 versions, the indices of 500 training
-rows and of 5000 test rows that are disjoint from them; ``<Net>_meta.json`` names and arities;
-``<Net>_graph_data_order.csv.gz`` the true DAG. ``<folder>/networks/<net>.bif.gz`` are networks with parameters.
-Without a folder, samples are drawn from the networks that come with the package.
+The originals are the data sets of Tsamardinos, Brown & Aliferis 2006, which Table 1 of the paper uses:
+
+- ``<folder>/mmhc/<Net>/<Net>_pool.npz`` has a pool of rows and, for each of 10 versions, the indices of 500
+  training rows and of 5000 other rows for the test.
+- ``<Net>_meta.json`` has names and arities, ``<Net>_graph_data_order.csv.gz`` the true DAG.
+- ``<folder>/networks/<net>.bif.gz`` are networks with parameters.
+
+Without a folder, samples are drawn from the networks of this package.
 """
 
 from __future__ import annotations
@@ -25,20 +28,20 @@ from brai.kinds.discrete.network import Network, load_network
 
 NETWORKS = ("Child", "Insurance", "Mildew", "Alarm", "Barley", "Hailfinder", "Munin", "Link")
 TRAIN_ROWS, TEST_ROWS = 500, 5000
-_TEST_SEED = 1000  # test samples have seeds of their own, from here on
-_BIF = {"munin": "munin1"}  # the paper's Munin is the first of the four parts
+_TEST_SEED = 1000  # first seed of the test samples
+_BIF = {"munin": "munin1"}  # Munin in the paper is the first of its four parts
 Origin = Literal["original", "sampled"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """Training rows, held-out rows, and what they come from."""
+    """Training rows, held-out rows, and their source."""
 
     train: Dataset
     test: Dataset
     truth: PDAG
     origin: Origin
-    source: Callable[[], tuple[Network, Dataset]]  # the true network, and held-out rows as it takes them
+    source: Callable[[], tuple[Network, Dataset]]  # the true network, and held-out rows with its states
 
     @cached_property
     def ceiling(self) -> float:
@@ -48,17 +51,17 @@ class Case:
 
 
 def proper_name(network: str) -> str:
-    """A network's name as the paper writes it."""
+    """The name of a network as the paper writes it."""
     return network[:1].upper() + network[1:].lower()
 
 
 def origin(folder: Path | None, network: str) -> Origin:
-    """Whether the original rows are at hand."""
+    """Where the rows come from: "original" if the folder has them, else "sampled"."""
     return "original" if folder is not None and _mmhc(folder, network).is_dir() else "sampled"
 
 
 def case(folder: Path | None, network: str, version: int) -> Case:
-    """Training and test rows number ``version``, from 1 on."""
+    """The training and test rows of this version, counted from 1."""
     if folder is not None and origin(folder, network) == "original":
         return _original(folder, network, version)
     source = network_of(folder, network)
@@ -68,7 +71,7 @@ def case(folder: Path | None, network: str, version: int) -> Case:
 
 
 def true_graph(folder: Path, network: str) -> PDAG:
-    """The DAG that the data come from."""
+    """The DAG that generated the data."""
     if origin(folder, network) == "sampled":
         return network_of(folder, network).pdag
     with gzip.open(_mmhc(folder, network) / f"{proper_name(network)}_graph_data_order.csv.gz", "rt") as lines:
@@ -100,7 +103,7 @@ def _original(folder: Path, network: str, version: int) -> Case:
     if not 1 <= version <= versions:
         raise ValueError(f"{name} has {versions} original data sets, no number {version}: ask for fewer sets")
     pool, chosen = arrays["pool"], arrays["idx_test5000"][version - 1]
-    # three columns of Munin are constant and have no arity of their own
+    # three constant columns of Munin have no arity in the file
     arities = [a or int(top) + 1 for a, top in zip(meta["arity_network"], pool.max(axis=0), strict=True)]
 
     def rows(which: Any) -> Dataset:
@@ -109,11 +112,11 @@ def _original(folder: Path, network: str, version: int) -> Case:
     train, test, truth = rows(arrays["idx_s500"][version - 1]), rows(chosen), true_graph(folder, network)
 
     def source() -> tuple[Network, Dataset]:
-        if name == "Alarm":  # its data come from other parameters than those of the published network
+        if name == "Alarm":  # its data were generated with other parameters than those of the published network
             rest = np.setdiff1d(np.arange(len(pool)), chosen)
             return Network.fit(truth, rows(rest)), test
         network_ = network_of(folder, network)
         known = test.select(network_.names)  # without the constant columns of Munin
-        return network_, Dataset(known.codes, known.names, network_.states)  # codes number states as it does
+        return network_, Dataset(known.codes, known.names, network_.states)  # codes are in the order of its states
 
     return Case(train, test, truth, "original", source)

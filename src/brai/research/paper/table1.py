@@ -1,10 +1,13 @@
-"""Table 1: log predictive of held-out rows given the best graph of each learner, and what the paper does not show.
+"""Table 1: log predictive probability of held-out rows given the best graph of each learner.
 
-The paper's columns are RAI, MMHC, the best of 1000 bootstraps of MMHC, and the MAP of B-RAI with s = 3. Here are
-also tabu search, causal-learn's GES on small networks, BRAI with its defaults (its best graph, and averaged over
-its posterior), and two ceilings: the true graph with learned parameters, and the true network. A cell is one
-learner on one data set: sum of log predictive over the held-out rows (parameters are posterior means), BDeu (ess
-1) of the graph, structural Hamming distance to the true CPDAG, F1 of the skeleton, CPU seconds, CI tests.
+The columns of the paper are RAI, MMHC (max-min hill climbing), the best of 1000 bootstraps of MMHC, and the MAP
+(maximum a posteriori) graph of B-RAI with s = 3. Additional columns are tabu search, GES (greedy equivalence
+search) of causal-learn on small networks, and BRAI with its defaults: its best graph, and averaged over its
+posterior. Two upper limits are the true graph with learned parameters, and the true network.
+
+A cell is one learner on one data set. Its measures are the sum of the log predictive probability over the held-out
+rows (parameters are posterior means), the BDeu score of the graph (equivalent sample size 1), the structural
+Hamming distance to the true CPDAG, F1 of the skeleton, CPU seconds, and conditional-independence (CI) tests.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import numpy as np
 
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds.scores import FamilyScores
 from brai.learners.bootstrap import Bootstrap
 from brai.learners.brai import BRAI
 from brai.learners.mmhc import MMHC
@@ -31,18 +35,17 @@ from brai.learners.score_search import HillClimbing
 from brai.posterior.prediction import log_predictive
 from brai.research.paper.cells import Cell, Result
 from brai.research.paper.sources import TEST_ROWS, Case, case, network_of, origin, proper_name
-from brai.search.scores import FamilyScores
 
 GES_MINUTES = 10
-GES_VARIABLES = 40  # with more it does not end in that time
-MANY = 100  # variables from where constant columns would get dozens of parents in tabu search without a limit
-MAX_PARENTS = 4  # there
-BOOTSTRAPS = {"Mildew": 200, "Barley": 200, "Hailfinder": 100, "Munin": 20, "Link": 3}  # at most, to end in time
-LINK_ORDER = 2  # condition sets of MMHC on bootstrap samples of Link, whose neighbourhoods are large
+GES_VARIABLES = 40  # with more variables it does not finish in that time
+MANY = 100  # variables above which tabu search has a limit on parents, else constant columns would get dozens
+MAX_PARENTS = 4  # that limit
+BOOTSTRAPS = {"Mildew": 200, "Barley": 200, "Hailfinder": 100, "Munin": 20, "Link": 3}  # fewer, to finish in time
+LINK_ORDER = 2  # largest conditioning set of MMHC on bootstrap samples of Link, whose neighbourhoods are large
 
 
 class Published(NamedTuple):
-    """The paper's row: mean and ± of RAI, MMHC, BS-MMHC, B-RAI."""
+    """A row of the paper: mean and ± of RAI, MMHC, BS-MMHC, B-RAI."""
 
     nodes: int
     columns: dict[str, tuple[float, float]]
@@ -65,7 +68,7 @@ PUBLISHED = {
 
 
 def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG) -> Result:
-    """What a DAG is worth."""
+    """The measures of a DAG."""
     names = sorted(train.names)
     own, data = families_of(dag.reorder(names)), train.select(names)
     true, found = np.triu(truth.skeleton()), np.triu(dag.reorder(truth.names).skeleton())
@@ -77,11 +80,11 @@ def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG) -> Result:
     }
 
 
-# --- learners: a case and a seed to what is measured ------------------------------------------------
+# --- learners: from a case and a seed to the measures -----------------------------------------------
 
 
 def _fitted(model: Any, one: Case) -> Result:
-    """A learner's best graph."""
+    """Fit a learner and measure its best graph."""
     start = time.process_time()
     model.fit(one.train)
     spent = {"cpu_s": time.process_time() - start}
@@ -91,7 +94,7 @@ def _fitted(model: Any, one: Case) -> Result:
 
 
 def rai(one: Case, seed: int) -> Result:
-    """RAI, the tests of B-RAI on the data as they are."""
+    """RAI, with the tests of B-RAI and without a bootstrap."""
     return _fitted(RAI(), one)
 
 
@@ -111,7 +114,7 @@ def b_rai(one: Case, seed: int) -> Result:
 
 
 def tabu(one: Case, seed: int) -> Result:
-    """Tabu search; no limit on parents with up to MANY variables."""
+    """Tabu search, without a limit on parents for up to MANY variables."""
     return _fitted(HillClimbing(max_parents=None if one.train.n_variables <= MANY else MAX_PARENTS), one)
 
 
@@ -133,17 +136,17 @@ def true_graph(one: Case, seed: int) -> Result:
 
 
 def true_network(one: Case, seed: int) -> Result:
-    """The true network; of Alarm, the true graph with parameters of the 13,914 rows that are not tested."""
+    """The true network; for Alarm, the true graph with parameters from the 13,914 rows outside the test set."""
     return {"predictive": one.ceiling}
 
 
 def ges(one: Case, seed: int) -> Result:
-    """causal-learn's GES in a process of its own, which is ended when it takes too long."""
+    """GES of causal-learn in a separate process, which is killed if it takes too long."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_ges, args=(np.asarray(one.train.codes.T, float), there))
     process.start()
-    there.close()  # so that the end of the process is seen
+    there.close()  # so that recv() notices the end of the process
     try:
         answer = here.recv() if here.poll(60 * GES_MINUTES) else None
     except EOFError:
@@ -160,7 +163,7 @@ def _ges(codes: Any, pipe: Any) -> None:
 
     start = time.process_time()
     found = learn(codes, score_func="local_score_BDeu")["G"].graph
-    # its graph[j, i] = 1 and graph[i, j] = -1 for i → j, -1 both ways for i – j
+    # for i → j its graph[j, i] is 1 and graph[i, j] is -1; for i – j both are -1
     pipe.send(((found == -1).astype(np.int8), time.process_time() - start))
 
 
@@ -179,7 +182,7 @@ COLUMNS: dict[str, Callable[..., Result]] = {
 
 @cache
 def tiny() -> Case:
-    """A case that takes no time."""
+    """A tiny case, for the warm-up."""
     source = network_of(None, "Cancer")
     train = source.sample(50, random_state=0)
     return Case(train, train, source.pdag, "sampled", lambda: (source, train))
@@ -187,7 +190,7 @@ def tiny() -> Case:
 
 @cache
 def _warm_up(column: str, extra: tuple[Any, ...]) -> None:
-    """Load what is compiled, once a process: it is not the learner's time."""
+    """Load compiled code once per process, so that it does not count as time of the learner."""
     COLUMNS[column](tiny(), 0, *extra)
 
 
@@ -195,7 +198,7 @@ def _cell(
     folder: Path | None, network: str, version: int, column: str, seed: int, extra: tuple[Any, ...]
 ) -> Result:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # chains that have not come together: r_hat is kept
+        warnings.simplefilter("ignore")  # chains that have not converged: r_hat is recorded
         if column != "GES":
             _warm_up(column, extra and (2, *extra[1:]))
         return COLUMNS[column](case(folder, network, version), seed, *extra)
@@ -210,7 +213,7 @@ def cells(
     bootstraps: int,
     seed: int,
 ) -> list[Cell]:
-    """All cells; those of one data set come after another, GES only where it may end."""
+    """All cells, ordered by data set; GES only if it can finish."""
     found = []
     for network in map(proper_name, networks):
         where = origin(folder, network)
@@ -241,7 +244,7 @@ MEASURES = ("predictive", "bdeu", "shd", "f1", "cpu_s", "ci_tests")
 
 
 def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
-    """One record for each cell of the table; BRAI has two."""
+    """One record per cell of the table; BRAI has two."""
     rows = []
     for cell, result in zip(cells, results, strict=True):
         network, where, version, column, *_ = cell.key
@@ -256,7 +259,7 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
 
 
 def summary(rows: Sequence[Result]) -> list[Result]:
-    """Means over data sets with their standard errors, and the paper's figure beside."""
+    """Means over data sets with their standard errors, and the published values."""
     found = []
     for network in dict.fromkeys(row["network"] for row in rows):
         for column in SHOWN:
@@ -278,7 +281,7 @@ def summary(rows: Sequence[Result]) -> list[Result]:
 
 
 def as_text(lines: Sequence[Result]) -> str:
-    """The table in Markdown, ours and the paper's in a second line; then what each cell took."""
+    """The table in Markdown, with the published values in a second line; then CPU seconds and CI tests."""
     out = [_head("log predictive")]
     networks = list(dict.fromkeys(line["network"] for line in lines))
     for network in networks:
@@ -315,7 +318,7 @@ def _shown(line: Result | None, best: float | None, sets: int) -> str:
 
 
 def picture(lines: Sequence[Result], path: Path) -> None:
-    """Distance to the true network in nats a row, on a log scale, with the paper's columns as hollow marks."""
+    """Distance to the true network in nats per row, on a log scale; published values are hollow marks."""
     from matplotlib.figure import Figure
 
     networks = list(dict.fromkeys(line["network"] for line in lines))
@@ -333,7 +336,7 @@ def picture(lines: Sequence[Result], path: Path) -> None:
     axes.set_xscale("log")
     axes.set_yticks(range(len(networks)), networks)
     axes.set_ylim(len(networks) - 0.5, -0.5)
-    axes.set_xlabel("nats a held-out row below the true network (hollow: as published)")
+    axes.set_xlabel("nats per held-out row below the true network (hollow: as published)")
     figure.legend(loc="outside lower center", ncols=5, frameon=False)
     axes.grid(axis="x", alpha=0.3)
     figure.savefig(path, dpi=130)

@@ -441,8 +441,8 @@ function legend(panel) {
     return svg("svg", { viewBox: "0 0 54 18", "aria-hidden": "true" }, g);
   };
   panel.append(el("h3", {}, "Legend"), el("div", { class: "legend" },
-    sample(1, "full"), el("span", {}, "direction has probability 90 % or more"),
-    sample(1, "hollow"), el("span", {}, "direction has probability 60 to 90 %"),
+    sample(1, "full"), el("span", {}, "P(direction) ≥ 90 %"),
+    sample(1, "hollow"), el("span", {}, "P(direction) from 60 to 90 %"),
     sample(1, ""), el("span", {}, "undirected: neither direction has more than 60 %, or an arrow would close a cycle"),
     sample(0.05, ""), el("span", {}, "thin and faint: improbable edge"),
     sample(1, ""), el("span", {}, "thick and dark: probable edge")),
@@ -671,7 +671,7 @@ function fillTrust() {
   const home = $("verdicts"), T = D.trust;
   if (T.numbers.length) home.append(el("div", { class: "verdicts" }, ...T.numbers.map((one) => el("div", { class: "verdict" + (one.ok ? "" : " bad") },
     el("p", {}, ...gloss(one.label)), el("p", { class: "value" }, one.value),
-    el("p", {}, el("span", { class: "mark" }, one.ok ? "✓ good" : "⚠ not good"), " (good: " + one.good + ")"), el("p", {}, one.meaning)))));
+    el("p", {}, el("span", { class: "mark" }, one.ok ? "✓ good" : "⚠ look closer"), " (target: " + one.good + ")"), el("p", {}, one.meaning)))));
   home.append(el("p", { class: "text" }, ...gloss(T.meaning)),
     el("p", { class: "text" }, "P(adjacent) is the probability of an edge in either direction. P(this direction | adjacent) near 50 % " +
       "often means that the data cannot determine the direction: all DAGs of an equivalence class fit equally well."),
