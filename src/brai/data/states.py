@@ -186,7 +186,7 @@ def _label(name: str, value: Any) -> Any:
 
 
 def place_of(known: Sequence[Any], wanted: Any, problem: str = "there is no variable") -> int:
-    """Where a name or label stands among those known; DataError with the problem and the choice if it does not."""
+    """The index of a name or label among the known ones; DataError with the problem and the choices if unknown."""
     if (label := as_label(wanted, known)) not in known:
         hint = near(str(wanted), [str(one) for one in known])
         raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")

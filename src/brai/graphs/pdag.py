@@ -383,7 +383,7 @@ def families_of(dag: PDAG | NDArray[Any]) -> tuple[Family, ...]:
 
 
 def family_arrays(families: Sequence[Family]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Families as kernels take them: children, all parents in a row, and where those of each family start."""
+    """Families as arrays for kernels: children, concatenated parents, and the offsets of the parents."""
     children = np.array([child for child, _ in families], np.int64)
     parents = np.array([p for _, own in families for p in own], np.int64)
     return children, parents, np.cumsum([0, *(len(own) for _, own in families)], dtype=np.int64)
