@@ -23,6 +23,7 @@ import numpy as np
 from search import pyagrum_learner
 
 from brai import PDAG, Dataset, __version__
+from brai.kinds.scores import FamilyScores
 from brai.research.paper import table1
 from brai.research.paper.cells import Cell, Journal, run
 from brai.research.paper.record import document, write_json
@@ -31,7 +32,6 @@ from brai.search.family_table import FamilyTable
 from brai.search.from_tree import adjacency_of
 from brai.search.hill_climbing import hill_climb
 from brai.search.orders import search_by_order
-from brai.search.scores import FamilyScores
 
 HELD_OUT = [("sachs", 300), ("sachs", 2000), ("survey", 2000), ("asia", 200), ("alarm", 2000), ("mildew", 2000)]
 HELD_OUT += [("munin1", 1000), ("barley", 2000), ("insurance", 5000), ("hailfinder", 2000)]

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from brai import BRAI
+from brai.kinds.scores import FamilyScores
 from brai.research.paper.sources import case
 from brai.search.family_table import FamilyTable
 from brai.search.from_tree import adjacency_of, polish
 from brai.search.hill_climbing import hill_climb
 from brai.search.orders import search_by_order
-from brai.search.scores import FamilyScores
 from brai.tree.draws import best_route
 
 SEED = np.random.SeedSequence(3)

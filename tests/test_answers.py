@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from brai import BRAI, RAI, Dataset, Posterior, load_network
 from brai.graphs.pdag import PDAG, families_of
-from brai.search.scores import FamilyScores
+from brai.kinds.scores import FamilyScores
 from conftest import random_data
 
 MATRICES = (

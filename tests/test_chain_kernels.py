@@ -10,10 +10,10 @@ import pytest
 
 from brai.graphs.adjacency import topological_order
 from brai.kernels import mcmc_moves, mcmc_space
-from brai.kinds.discrete import bit_tests
+from brai.kernels.interface import begin
+from brai.kinds.scores import FamilyScores
 from brai.posterior.mcmc import Space, State, _cumulated, graph_of
 from brai.search.family_table import FamilyTable
-from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 pytestmark = pytest.mark.kernels
@@ -35,12 +35,13 @@ class Walker:
         self.settle()
 
     def settle(self):
-        mcmc_moves.settle(*self.bench.kernel, self.bench.arrays, self.graph)
+        mcmc_moves.settle(self.bench.evidence, self.bench.arrays, self.graph)
 
     def skip(self, steps):
-        scores, none, at = np.empty(1), np.empty((1, 0, 0), np.int16), (self.state.tally, self.state.random)
-        mcmc_moves.run(*self.bench.kernel, self.bench.arrays, self.graph, self.shares, steps, none, scores, *at)
-        return scores[0]
+        noted = mcmc_moves.Noted(np.empty((1, 0, 0), np.int16), np.empty(1))
+        given = (self.bench.evidence, self.bench.arrays, self.graph, self.shares)
+        mcmc_moves.run(*given, steps, noted, self.state.tally, self.state.random)
+        return noted.scores[0]
 
     def outside(self):
         found = zip(self.state.families, self.graph.entry, strict=True)
@@ -120,14 +121,14 @@ def test_sets_are_drawn_by_weight():
 def test_families_are_found_in_the_table_or_scored(rng):
     table = small_table(rng, 6, max_parents=2, slack=0.0)
     space, scores = Space(table, SEED, max_parents=4), FamilyScores(table.scores.data)
-    inside, (kernel, arrays) = 0, space.bench()
-    bit_tests.begin(kernel[0], kernel[2])
+    inside, (evidence, arrays) = 0, space.bench()
+    begin(evidence)
     for _ in range(200):
         v, *parents = rng.permutation(6)[: rng.integers(1, 6)].tolist()
         key = space.arrays.memo.keys[v, v]
         for p in parents:
             key ^= space.arrays.memo.keys[p, v]
-        e, score = mcmc_space.score_of(*kernel, arrays, v, np.array([*parents, -1]), len(parents), key)
+        e, score = mcmc_space.score_of(evidence, arrays, v, np.array([*parents, -1]), len(parents), key)
         own = tuple(sorted(parents))
         assert score == pytest.approx(scores.families([(v, own)])[0], abs=1e-9)
         assert (e != mcmc_space.OUTSIDE) == (own in table.sets[v])

@@ -18,15 +18,15 @@ import pytest
 
 import brai
 from brai import BRAI, Bootstrap, HillClimbing
-from brai.files.archive import FormatError
 from brai.graphs.pdag import PDAG
+from brai.kinds.scores import FamilyScores
 from brai.runtime import checkpoint
+from brai.runtime.archive import FormatError
 from brai.runtime.checkpoint import Checkpoint, OtherRunError, described, fingerprint
 from brai.runtime.lock import FolderInUseError, claimed
 from brai.runtime.workers import Workers
 from brai.search.family_table import FamilyTable
 from brai.search.orders import search_by_order
-from brai.search.scores import FamilyScores
 from brai.tree import parallel_growth
 from brai.tree.ggt import BootstrapNode, Leaf
 from brai.tree.independence import Oracle

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from brai import BRAI, Dataset, load_network
+from brai.kinds.scores import FamilyScores
 from brai.search.family_table import FamilyTable
-from brai.search.scores import FamilyScores
 
 
 def test_a_constant_column_has_no_edges_and_changes_no_other():

@@ -1008,12 +1008,15 @@ def test_canonical_order_undoes_any_column_order(names: list[str]) -> None:
 def test_bootstrap_weights() -> None:
     data = Dataset.from_codes(np.zeros((1000, 1), int))
     seeds = np.random.SeedSequence(3).spawn(200)
-    weights = np.array([data.bootstrap_weights(seed) for seed in seeds])
+    weights = np.array([np.bincount(data.bootstrap_rows(seed), minlength=data.n_rows) for seed in seeds])
     assert weights.dtype == np.int64
     assert weights.shape == (200, 1000)
     assert (weights.sum(axis=1) == 1000).all()
     assert weights.min() == 0
-    np.testing.assert_array_equal(weights[5], data.bootstrap_weights(np.random.SeedSequence(3, spawn_key=(5,))))
+    np.testing.assert_array_equal(
+        weights[5],
+        np.bincount(data.bootstrap_rows(np.random.SeedSequence(3, spawn_key=(5,))), minlength=data.n_rows),
+    )
     drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(3, spawn_key=(5,)))).integers(0, 1000, 1000)
     np.testing.assert_array_equal(weights[5], [np.count_nonzero(drawn == row) for row in range(1000)])
     # Multinomial: each weight has mean 1 and variance 1 - 1/N; two seeds are uncorrelated.

@@ -6,8 +6,8 @@ import pytest
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.dp_mcmc import KINDS, sample_dags
-from brai.search.scores import FamilyScores
 from conftest import random_data
 
 

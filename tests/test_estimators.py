@@ -17,9 +17,10 @@ from sklearn.exceptions import NotFittedError
 
 from brai import BRAI, RAI, CITest, Dataset, load_network
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.learners import brai
+from brai.posterior.mcmc import Convergence
 from brai.runtime.seeds import seed_sequence
-from brai.search.scores import FamilyScores
 from brai.tree.draws import TooManyError
 from conftest import random_data
 
@@ -200,7 +201,7 @@ def test_a_budget_leaves_time_for_the_search(polish, share, monkeypatch):
     [(1.0, 500, 0.2, True), (1.0, 500, 0.8, False), (1.2, 500, 0.1, False), (1.0, 20, 0.1, False)],
 )
 def test_each_sign_of_chains_apart_warns(r_hat, ess, differ, good):
-    chains = SimpleNamespace(r_hat=lambda: r_hat, ess=lambda: ess, disagreement=lambda: (differ, 0.0))
+    chains = SimpleNamespace(convergence=lambda: Convergence(r_hat, ess, differ, 0.0))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         brai._warn_of_chains(chains)

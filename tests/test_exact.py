@@ -9,8 +9,8 @@ import pytest
 from all_dags import all_dags, bdeu_scores, class_of, paths, weights
 from brai import Dataset, exact, load_network
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.weighted import Posterior
-from brai.search.scores import FamilyScores
 from conftest import random_data
 
 CLOSE = {"rtol": 0, "atol": 1e-9}

@@ -7,8 +7,8 @@ from scipy.stats import chi2
 from all_dags import all_dags, bdeu_scores, blankets, paths, weights
 from brai import exact, load_network
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.exact import TooLargeError
-from brai.search.scores import FamilyScores
 from conftest import random_data
 
 N = 20_000

@@ -13,7 +13,9 @@ from sklearn.metrics import mutual_info_score
 
 from brai import RAI, CITest, Dataset, Oracle
 from brai.graphs.pdag import PDAG
-from brai.kinds.discrete.contingency import STRATA, ci_test
+from brai.kernels.interface import STRATA, Evidence
+from brai.kinds import kind_of
+from brai.kinds.discrete.contingency import ci_test
 from brai.kinds.discrete.samples import bootstrap_sample, full_sample, log_cells, workspace
 from brai.tree.independence import NAMES
 from conftest import random_data
@@ -52,9 +54,9 @@ def rejections(test: CITest, *, bootstrap: bool, collider: int = 0, trials: int 
         rng = np.random.default_rng(seed)
         data = Dataset.from_codes(rng.integers(0, 3, (400, 3)), arities=[3, 3, 3])
         sample = bootstrap_sample(data, np.random.SeedSequence(seed)) if bootstrap else full_sample(data)
-        rule, cells = test.rule(400, bootstrap=bootstrap), test.cells(400)
+        rule, cells = test.rule(400, bootstrap=bootstrap), kind_of(data).test_terms(data, test.name, test.ess)
         given = np.array([2, -1])
-        found += ci_test(sample, cells, rule, workspace(data, 3), 0, 1, given, 1, collider) > 0
+        found += ci_test(Evidence(sample, cells, rule, workspace(data, 3)), 0, 1, given, 1, collider) > 0
     return found
 
 
@@ -128,10 +130,8 @@ def test_df_beyond_the_table_goes_on_in_a_straight_line():
     test = CITest("cmi-c1", threshold=1.0)
     value, df = fast(data, full_sample(data), log_cells(600), 0, 1, [], STRATA)
     assert df > 4 * 600
-    found = ci_test(
-        full_sample(data), test.cells(600), test.rule(600, bootstrap=False), workspace(data, 2), 0, 1,
-        np.array([-1]), 0, 0,
-    )  # fmt: skip
+    evidence = Evidence(full_sample(data), log_cells(600), test.rule(600, bootstrap=False), workspace(data, 2))
+    found = ci_test(evidence, 0, 1, np.array([-1]), 0, 0)
     assert found == pytest.approx(value - df / 2, abs=1e-6)
 
 

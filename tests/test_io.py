@@ -29,9 +29,9 @@ from brai import (
     Posterior,
 )
 from brai import io as model_io
-from brai.files import archive as archive
 from brai.files.arrays import Stored, tree_from
 from brai.files.models import FormatError
+from brai.runtime import archive as archive
 from brai.tree.ggt import GGT, BootstrapNode, Leaf
 from conftest import random_dag, random_data
 
@@ -476,7 +476,7 @@ def test_every_part_is_needed_and_no_other(kind, files, tmp_path):
     extra = with_array(with_meta(files[kind], arrays=[*about["arrays"], "more"]), "more", np.arange(3))
     with pytest.raises(FormatError, match="'more' does not belong to it"):
         loaded(extra, tmp_path)
-    for key in set(about) - {"brai"}:
+    for key in set(about) - {"brai", "data", "moves", "source"}:  # what older files do not say has a default
         with pytest.raises(FormatError):
             loaded(with_meta(files[kind], **{key: ...}), tmp_path)
 
@@ -853,3 +853,42 @@ def test_knowledge_is_kept(tmp_path):
     given = BRAI(s=2, random_state=0, knowledge={"required_edges": [("Smoker", "Cancer")]}).fit(data)
     brai.save(given, tmp_path / "given.brai")
     assert brai.load(tmp_path / "given.brai").knowledge == brai.Knowledge(required=[("Smoker", "Cancer")])
+
+
+# --- what learners save is their own matter ---
+
+
+def test_a_dp_mcmc_chain_is_saved(data, tmp_path):
+    model = brai.DPMCMC(50, burn_in=20, thin=2).fit(data.select(data.names[:4]))
+    again = through_file(model, tmp_path)
+    assert np.array_equal(again.chain_.parents, model.chain_.parents)
+    assert again.chain_.proposed == model.chain_.proposed
+    assert np.array_equal(again.edge_probabilities(), model.edge_probabilities())
+    assert again.chain_.acceptance == model.chain_.acceptance
+
+
+def test_moves_are_stored_by_name(model, tmp_path):
+    """A kind of move that this version does not have, or that the file lacks, harms nobody."""
+    quiet(model.chains)
+    brai.save(model, tmp_path / "m.brai")
+    content = (tmp_path / "m.brai").read_bytes()
+    meta = json.loads(unpacked(content)["meta.json"])
+    assert meta["moves"] == ["gibbs", "reversal", "toggle", "pair"]
+    moves = np.array([[5, 6, 7, 8, 9], [1, 1, 1, 1, 1]], np.int64)
+    more = with_array(with_meta(content, moves=[*meta["moves"], "leap"]), "chains.moves", moves)
+    assert loaded(more, tmp_path).chains().proposed["leap"] == 9
+    fewer = with_array(with_meta(content, moves=["gibbs", "toggle"]), "chains.moves", moves[:, :2].copy())
+    found = loaded(fewer, tmp_path).chains()
+    assert (found.proposed["gibbs"], found.proposed["toggle"], found.proposed["pair"]) == (5, 6, 0)
+    assert found.acceptance["pair"] == 0
+
+
+def test_every_learner_says_what_it_saves():
+    for name in model_io._MODELS:
+        assert set(getattr(brai, name).saved.values()) <= set(model_io.CODECS)
+
+
+@pytest.mark.parametrize("source", ["given", "tree", "mcmc", "exact", "bootstrap", "one"])
+def test_a_posterior_keeps_its_source(source, tmp_path):
+    graph = PDAG.from_edges("ab", directed=[], undirected=[("a", "b")])
+    assert through_file(Posterior.from_scores([(graph, 0.0)], source=source), tmp_path).source == source

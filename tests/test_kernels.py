@@ -11,11 +11,22 @@ import pytest
 from brai import CITest, Dataset
 from brai.graphs.adjacency import d_separated
 from brai.graphs.pdag import PDAG, NoExtensionError
-from brai.kernels import groups, orientation, resolution
-from brai.kinds.discrete import bit_tests, contingency, family_scores, predictions
-from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Rule
+from brai.kernels import groups, interface, orientation, resolution
+from brai.kernels.groups import Known, Piece
+from brai.kernels.interface import (
+    CELLS,
+    FULL,
+    NO_RULE,
+    ROUNDING,
+    STRATA,
+    Evidence,
+    Rule,
+    associations,
+    family_values,
+)
+from brai.kinds.discrete import contingency, predictions
 from brai.kinds.discrete.samples import bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
-from brai.search.scores import FamilyScores, family_arrays
+from brai.kinds.scores import FamilyScores, family_arrays
 from brai.tree.draws import best_route
 from brai.tree.ggt import grow
 from brai.tree.rai import Learner
@@ -56,10 +67,12 @@ def fast(data, sample, cells, x, y, z, kind):
     line = Rule(np.stack([np.zeros(4), np.arange(4) * big]), kind, np.zeros((0, 0), np.uint8))
     given = np.array([*z, -1], np.int64)
     work = workspace(data, len(z) + 2)
-    value, shifted = (contingency.ci_test(sample, cells, line, work, x, y, given, len(z), c) for c in (0, 1))
+    value, shifted = (
+        contingency.ci_test(Evidence(sample, cells, line, work), x, y, given, len(z), c) for c in (0, 1)
+    )
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()  # handed back as it was
-    return value + contingency.ROUNDING, round((value - shifted) / big)
+    return value + ROUNDING, round((value - shifted) / big)
 
 
 @pytest.mark.parametrize("arity", [2, 4, 30])
@@ -89,8 +102,8 @@ def test_bayes_factor_is_a_difference_of_bdeu_scores(rng):
     data = random_data(rng, 5, 70, 4)
     sample, cells = full_sample(data), bdeu_cells(70, 3.0)
     children, parents = np.array([0, 0]), np.array([1, 2, 3, 2, 3])
-    with_y, without = family_scores.family_values(
-        sample, cells, workspace(data, 5), children, parents, np.array([0, 3, 5])
+    with_y, without = family_values(
+        Evidence(sample, cells, NO_RULE, workspace(data, 5)), children, parents, np.array([0, 3, 5])
     )
     value, _ = fast(data, sample, cells, 0, 1, [2, 3], STRATA)
     assert value == pytest.approx(with_y - without, abs=1e-8)
@@ -100,7 +113,9 @@ def test_associations_are_pairwise_statistics(rng):
     data = random_data(rng, 5, 50)
     cells = log_cells(50)
     rule = CITest().rule(50, bootstrap=False)
-    found = bit_tests.associations(full_sample(data), cells, rule, workspace(data, 2)) / cells.scale
+    found = np.zeros((5, 5), np.int64)
+    associations(Evidence(full_sample(data), cells, rule, workspace(data, 2)), found)
+    found = found / cells.scale
     for x, y in itertools.combinations(range(5), 2):
         assert found[x, y] == found[y, x] == pytest.approx(naive_cmi(full_sample(data), x, y, ()), abs=1e-8)
 
@@ -120,8 +135,8 @@ def test_number_of_cells_stays_a_number():
     """999 parents of 4 states have more configurations than a float can hold."""
     data = Dataset.from_codes(np.random.default_rng(0).integers(0, 4, (20, 1000)), arities=[4] * 1000)
     parents = np.arange(1, 1000)
-    args = (workspace(data, 1001), np.array([0]), parents, np.array([0, 999]))
-    value = family_scores.family_values(full_sample(data), bdeu_cells(20, 1.0), *args)[0]
+    evidence = Evidence(full_sample(data), bdeu_cells(20, 1.0), NO_RULE, workspace(data, 1001))
+    value = family_values(evidence, np.array([0]), parents, np.array([0, 999]))[0]
     assert value == pytest.approx(20 * np.log(1 / 4))  # each row alone in its configuration
 
 
@@ -137,8 +152,9 @@ def test_more_declared_states_than_rows(rng, rows):
     endo, nodes = np.ones(3, np.uint8), np.arange(3)
     head = np.zeros((3, 3), np.uint8)
     free = FREE[:3, :3].copy()
-    orientation.colliders(sample, cells, rule, work, nodes, endo, adj, sep, pool, True, tally, free, 0, 3, head)
-    expected = naive_cmi(sample, 0, 1, (2,)) > contingency.ROUNDING
+    evidence, piece = Evidence(sample, cells, rule, work), Piece(nodes, endo, adj, sep, pool)
+    orientation.colliders(evidence, piece, free, True, tally, 0, 3, head)
+    expected = naive_cmi(sample, 0, 1, (2,)) > ROUNDING
     assert head[0, 2] == head[1, 2] == expected
     assert tally.tolist() == [0, 1, 0, 0]
 
@@ -177,7 +193,7 @@ def test_d_separated(rng):
         parents = [np.flatnonzero(dag[:, v]).tolist() for v in range(d)]
         x, y, *rest = rng.permutation(d).tolist()
         given = rest[: rng.integers(0, d - 1)]
-        found = contingency.d_separated(dag.astype(np.uint8), x, y, np.array([*given, -1]), len(given))
+        found = interface.d_separated(dag.astype(np.uint8), x, y, np.array([*given, -1]), len(given))
         assert bool(found) == d_separated(parents, x, y, given)
 
 
@@ -306,7 +322,8 @@ def test_synchronous_meek_equals_the_sequential_one_on_classes(rng):
         adj = dag | dag.T
         sep, pool, nodes = np.zeros((d, d), np.int32), np.zeros(1, np.int32), np.arange(d)
         near = groups.neighbours(adj)
-        orientation.meek(np.ones(d, np.uint8), adj, *near, head, sep, pool, nodes, FREE, False)
+        piece = Piece(nodes, np.ones(d, np.uint8), adj, sep, pool)
+        orientation.meek(piece, Known(FREE, FREE, False), *near, head)
         assert np.array_equal((adj == 1) & ~((head.T == 1) & (head == 0)), cpdag.adjacency == 1)
 
 

@@ -24,6 +24,8 @@ from brai.tree.ggt import grow
 from brai.tree.parallel_growth import grow_with
 from brai.tree.rai import Learner, rai
 
+pytestmark = [pytest.mark.slow, pytest.mark.kernels]  # all algorithms are compiled anew; quick without the JIT
+
 DAG = np.zeros((6, 6), np.int8)
 DAG[0, 2] = DAG[1, 2] = DAG[2, 3] = DAG[2, 4] = DAG[4, 5] = 1
 DATA = toy_kind.linear_table(DAG, 3000, 1)

@@ -22,6 +22,7 @@ from brai.graphs.knowledge import Bounds, KnowledgeError
 from brai.graphs.mpdag import obeying_dags, restricted
 from brai.graphs.pdag import families_of
 from brai.kernels.orientation import extension
+from brai.kinds.scores import FamilyScores
 from brai.learners.brai import ConvergenceWarning
 from brai.learners.exact import Exact
 from brai.posterior.mcmc import sample_dags
@@ -30,7 +31,6 @@ from brai.posterior.with_knowledge import posterior_of_classes
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import hill_climb
 from brai.search.orders import search_by_order
-from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 ABCD = ("a", "b", "c", "d")

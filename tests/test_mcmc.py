@@ -5,9 +5,9 @@ import pytest
 
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
+from brai.kinds.scores import FamilyScores
 from brai.posterior.mcmc import KINDS, SHARES, Draws, Space, State, _cumulated, sample_dags, walk
 from brai.search.family_table import FamilyTable
-from brai.search.scores import FamilyScores
 from conftest import random_data
 
 MIXTURES = {

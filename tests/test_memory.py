@@ -16,9 +16,11 @@ from brai import BRAI, Dataset
 from brai.cli import main
 from brai.data import text_files
 from brai.kinds.discrete.samples import workspace
-from brai.runtime import memory
+from brai.kinds.scores import FamilyScores
+from brai.learners import memory
+from brai.posterior import mcmc
+from brai.runtime import memory as machine
 from brai.search.family_table import FamilyTable
-from brai.search.scores import FamilyScores
 
 GB = 10**9
 V1, V2 = "4:cpu,memory:/a/b\n0::/\n", "0::/a/b\n"
@@ -80,7 +82,8 @@ def test_what_is_free_here() -> None:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, free: int | None) -> None:
-    monkeypatch.setattr(memory, "available", lambda: free)
+    for module in (memory, machine):
+        monkeypatch.setattr(module, "available", lambda: free)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
@@ -157,7 +160,7 @@ def test_the_number_of_sets_for_chains_is_foreseen(states: int) -> None:
     rng = np.random.default_rng(0)
     data = Dataset.from_codes(rng.integers(0, states, (500, 40)), arities=[states] * 40)
     listed = len(FamilyTable(FamilyScores(data), slack=10.0))
-    assert listed / 2 < memory._listed(500, data.arities, 4) < max(4 * listed, 200 * 40)
+    assert listed / 2 < mcmc.sets_listed(500, data.arities, 4) < max(4 * listed, 200 * 40)
 
 
 def test_a_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,8 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 from brai import Dataset, load_network
+from brai.kernels.interface import NO_RULE, Evidence, begin
 from brai.kernels.mmpc import Candidates, Level, log_chi2_sf, max_min, mmpc_bar, parents_and_children
-from brai.kinds.discrete.contingency import STRATA
 from brai.kinds.discrete.samples import bootstrap_sample, full_sample, log_cells, workspace
 from brai.search.mmpc import neighbourhoods
 from conftest import random_data
@@ -151,8 +151,10 @@ def test_equal_associations_are_told_apart_by_name():
     y = a.copy()
     y[:5] = 1
     data = Dataset.from_codes(np.stack([a, a, y], axis=1), names="aby")
-    level, cpc, tally = Level(log(0.05), 5.0, STRATA, 1), np.empty(3, np.int64), np.zeros(2, np.int64)
-    n = mmpc_bar(full_sample(data), log_cells(100), workspace(data, 3), level, 2, cpc, tally)
+    level, cpc, tally = Level(log(0.05), 5.0, 100, data.arities, 1), np.empty(3, np.int64), np.zeros(2, np.int64)
+    evidence = Evidence(full_sample(data), log_cells(100), NO_RULE, workspace(data, 3))
+    begin(evidence)
+    n = mmpc_bar(evidence, level, 2, cpc, tally)
     assert cpc[:n].tolist() == [0]
     assert tally.tolist() == [2, 1]
 
@@ -214,10 +216,10 @@ def test_weights_are_rows_and_memory_is_handed_back(rng):
     sample.codes.setflags(write=False)  # or all is compiled once more
     rows = np.repeat(sample.codes, sample.weights, axis=1)
     copied = Dataset(rows, data.names, data.states)
-    level, results = Level(log(0.05), 5.0, STRATA, 4), []
+    level, results = Level(log(0.05), 5.0, 150, data.arities, 4), []
     for own in (sample, full_sample(copied)):
         work, tally = workspace(copied, 6), np.zeros(5, np.int64)
-        found = parents_and_children(own, log_cells(150), work, level, tally)
+        found = parents_and_children(Evidence(own, log_cells(150), NO_RULE, work), level, tally)
         for buffer in (work.counts, work.margins, work.scratch):
             assert not buffer.any()
         results.append((found.tolist(), tally.tolist()))

@@ -18,10 +18,10 @@ from brai import BRAI, Bootstrap, HillClimbing, load_network
 from brai.data.dataset import Dataset
 from brai.files.arrays import tree_to
 from brai.graphs.knowledge import Knowledge
+from brai.kinds.scores import FamilyScores
 from brai.learners.brai import ConvergenceWarning
 from brai.learners.rai import BudgetWarning
 from brai.runtime.workers import Benches, Workers, as_they_come
-from brai.search.scores import FamilyScores
 from brai.tree import parallel_growth
 from brai.tree.ggt import grow
 from brai.tree.independence import CITest, Oracle

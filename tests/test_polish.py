@@ -19,10 +19,10 @@ from brai import (
     load_network,
 )
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.mcmc import sample_dags
 from brai.search.family_table import FamilyTable
 from brai.search.from_tree import adjacency_of, distinct_draws, order_of, polish
-from brai.search.scores import FamilyScores
 from brai.tree.draws import best_route
 from conftest import random_data
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from all_dags import all_dags, bdeu_scores, class_of, equivalent, family_list, weights
 from brai import BRAI, RAI, DataError, Dataset
 from brai.graphs.pdag import PDAG, families_of
-from brai.posterior import prediction
+from brai.kinds.discrete import predictions
 from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
 from brai.posterior.weighted import Posterior
 from conftest import random_dag, random_data
@@ -165,7 +165,7 @@ def test_blocks_change_nothing(monkeypatch, cells):
         yield np.array(joint_log_predictive(posterior, train, test, 1.0))
 
     whole = list(answers())
-    monkeypatch.setattr(prediction, "_MOST_CELLS", cells)
+    monkeypatch.setattr(predictions, "_MOST_CELLS", cells)
     for one, other in zip(whole, answers(), strict=True):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-12)
 

@@ -295,17 +295,20 @@ def test_warnings_of_chains():
     model = RAI().fit(Dataset.from_codes(rng.integers(0, 2, (50, 2)), names=["a", "b"]))
     good = rng.normal(size=(2, 400))
     same = [[[[-1], [0]]] * 400] * 2
-    posterior = Posterior.from_draws([PDAG.from_edges("ab", [("a", "b")])])
-    fine = trust(model, posterior, draws(good, same), True, ("a", "b"))
+
+    def of(chains):
+        return Posterior.from_draws([PDAG.from_edges("ab", [("a", "b")])], source="mcmc", chains=chains)
+
+    fine = trust(model, of(draws(good, same)), ("a", "b"))
     assert all(one["ok"] for one in fine["numbers"])
     assert (fine["source"], fine["warnings"], fine["disputed"]) == ("mcmc", [], [])
     other = [[[[-1], [0]]] * 400, [[[-1], [-1]]] * 400]
-    apart = trust(model, posterior, draws(good + np.array([[0.0], [9.0]]), other), True, ("b", "a"))
+    apart = trust(model, of(draws(good + np.array([[0.0], [9.0]]), other)), ("b", "a"))
     assert [one["ok"] for one in apart["numbers"]] == [False, False, False]
     assert "have not converged" in apart["warnings"][0]
     assert "up to 1.00" in apart["warnings"][1]
     assert apart["disputed"] == [[1, 0, 0.0, 1.0]]
-    lone = trust(model, posterior, draws(good[:1], same[:1]), True, ("a", "b"))
+    lone = trust(model, of(draws(good[:1], same[:1])), ("a", "b"))
     assert "only one chain" in lone["warnings"][0]
 
 
@@ -328,7 +331,9 @@ def test_where_probabilities_come_from(asia):
     assert [len(own["y"]) for own in drawn["scores"]["series"]] == [500] * 4
     again = page_data(asia, posterior=asia.posterior())
     assert again["trust"]["source"] == "mcmc"  # the chains are recognised
-    assert page_data(asia, posterior=asia.posterior(k=5))["trust"]["source"] == "given"
+    assert page_data(asia, posterior=asia.posterior(k=5))["trust"]["source"] == "tree"
+    given = Posterior.from_scores([(asia.cpdag_, 0.0)])
+    assert page_data(asia, posterior=given)["trust"]["source"] == "given"
 
 
 def test_a_column_that_hardly_varies_is_named():

@@ -13,8 +13,8 @@ from scipy.special import gammaln
 from brai import Dataset
 from brai.graphs.adjacency import markov_equivalent
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.prediction import log_predictive
-from brai.search.scores import FamilyScores
 from conftest import random_data
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "scores.json").read_text())

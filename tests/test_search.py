@@ -20,12 +20,12 @@ from brai.graphs.adjacency import topological_order
 from brai.graphs.pdag import PDAG
 from brai.kernels import orientation
 from brai.kernels.orders import best_place, new_order, settle
+from brai.kinds.scores import FamilyScores
 from brai.search import hill_climbing, orders
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import hill_climb
 from brai.search.mmpc import neighbourhoods
 from brai.search.orders import climb_order, search_by_order
-from brai.search.scores import FamilyScores
 from brai.tree import rai
 from conftest import random_dag, random_data
 

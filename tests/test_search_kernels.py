@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from brai.kernels import hill_climbing, orders
+from brai.kernels.interface import NO_RULE, Evidence
 from brai.kinds.discrete.samples import bdeu_cells, full_sample, log_cells, workspace
+from brai.kinds.scores import FamilyScores
 from brai.search import orders as order_search
 from brai.search.family_table import FamilyTable
-from brai.search.scores import FamilyScores
 from conftest import random_dag, random_data
 
 pytestmark = pytest.mark.kernels
@@ -25,7 +26,8 @@ def test_toggles_are_differences_of_family_scores(rng, bdeu):
     for slots in (2**12, 2):  # with room for all families, and for two
         keys = rng.integers(1, 2**64, (6, 6), np.uint64)
         memo = hill_climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))
-        arguments = full_sample(data), cells, work, adj, allowed, 3, memo
+        limits = hill_climbing.Limits(allowed.astype(np.uint8), 3, 20, 2**62)
+        arguments = Evidence(full_sample(data), cells, NO_RULE, work), adj, limits, memo
         delta, scored = hill_climbing.toggles(*arguments)
         again, fewer = hill_climbing.toggles(*arguments)
         assert np.array_equal(delta, again)

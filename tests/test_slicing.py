@@ -10,8 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brai.data.dataset import Dataset
+from brai.kernels.interface import (
+    CELLS,
+    DEPENDENT,
+    FULL,
+    INDEPENDENT,
+    OPEN,
+    ROUNDING,
+    STRATA,
+    Evidence,
+    Rule,
+    critical_value,
+    independent,
+)
 from brai.kinds.discrete import bit_tests, contingency
-from brai.kinds.discrete.contingency import CELLS, FULL, STRATA, Joint, Rule
+from brai.kinds.discrete.contingency import Joint
 from brai.kinds.discrete.samples import FEW_STATES, bdeu_cells, bootstrap_sample, full_sample, log_cells, workspace
 from brai.tree.independence import CITest
 from brai.tree.rai import Learner, rai
@@ -42,11 +55,21 @@ def on_rows(data, sample, cells, kind, x, y, z):
     return contingency.statistic(sample, cells, work, x, y, Joint(*joint), kind)
 
 
+def by_hand(cells, rule, collider, value, df):
+    """Whether the statistic means independence."""
+    return value / cells.scale - critical_value(rule, collider, df) - ROUNDING <= 0
+
+
+def terms_of(ci, n_rows):
+    return bdeu_cells(n_rows, ci.ess) if ci.name == "bayes-factor" else log_cells(n_rows)
+
+
 def on_slices(data, sample, cells, rule, x, y, z, collider):
     """Statistic, df and decision, and that slices were taken."""
     work = workspace(data, len(z) + 2)
-    bit_tests.begin(sample, work)
-    found = bit_tests.test(sample, cells, rule, work, x, y, np.array([*z, -1]), len(z), collider)
+    evidence = Evidence(sample, cells, rule, work)
+    bit_tests.begin(evidence)
+    found = bit_tests.test(evidence, x, y, np.array([*z, -1]), len(z), collider)
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()  # handed back as it was
     return found, work.ready[bit_tests.ROWS_OF] == -1
@@ -66,7 +89,7 @@ def test_slices_count_as_rows_do(rng, rows, bdeu, kind):
                 z = [v for v in rng.permutation(6).tolist() if v not in (x, y)][:order]
                 (value, df, decision), taken = on_slices(data, sample, cells, rule, x, y, z, -1)
                 assert (value, df) == on_rows(data, sample, cells, kind, x, y, z)
-                assert decision == bit_tests.OPEN
+                assert decision == OPEN
                 sliced += taken
         assert sliced > 40  # of 120
 
@@ -91,19 +114,19 @@ def test_an_early_decision_is_the_decision(ci, seed, bootstrap, collider):
     rows = int(rng.integers(2, 300))
     data = mixed_data(rng, rows, rng.integers(1, 5, 6).tolist(), rng.choice([0.1, 0.3, 0.95, 1.0]))
     sample = bootstrap_sample(data, np.random.SeedSequence(seed)) if bootstrap else full_sample(data)
-    cells, rule = ci.cells(rows), ci.rule(rows, bootstrap=bootstrap)
+    cells, rule = terms_of(ci, rows), ci.rule(rows, bootstrap=bootstrap)
     for order in range(4):
         x, y, *z = rng.permutation(6)[: order + 2].tolist()
         (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, z, collider)
-        exact = contingency.excess(cells, rule, collider, *on_rows(data, sample, cells, rule.df, x, y, z)) <= 0
-        assert bit_tests.independent(value, df, decision, cells, rule, collider) == exact
+        exact = by_hand(cells, rule, collider, *on_rows(data, sample, cells, rule.df, x, y, z))
+        assert independent(Evidence(sample, cells, rule, None), value, df, decision, collider) == exact
 
 
 @pytest.mark.parametrize("ci", RULES[:4], ids=lambda own: f"{own.name}-{own.df}-{own.undecided}")
 def test_no_decision_is_made_in_the_middle_of_a_configuration(rng, ci):
     """With 9 states and more, y fills several blocks for each z; a sum over some of them says nothing."""
     rows = 400
-    cells, rule = ci.cells(rows), ci.rule(rows, bootstrap=False)
+    cells, rule = terms_of(ci, rows), ci.rule(rows, bootstrap=False)
     for strength in (0.0, 0.1, 0.3, 0.6):
         data = mixed_data(rng, rows, [2, 3, 2, 12, 9, 16], strength)
         sample = full_sample(data)
@@ -112,20 +135,20 @@ def test_no_decision_is_made_in_the_middle_of_a_configuration(rng, ci):
                 for given_z in ([], [z]):
                     (value, df, decision), _ = on_slices(data, sample, cells, rule, x, y, given_z, 0)
                     on = on_rows(data, sample, cells, rule.df, x, y, given_z)
-                    exact = contingency.excess(cells, rule, 0, *on) <= 0
-                    assert bit_tests.independent(value, df, decision, cells, rule, 0) == exact
+                    exact = by_hand(cells, rule, 0, *on)
+                    assert independent(Evidence(sample, cells, rule, None), value, df, decision, 0) == exact
 
 
 def test_decisions_do_come_early(rng):
     """Else the test above shows nothing."""
     ci, early = CITest(), set()
-    cells, rule = ci.cells(400), ci.rule(400, bootstrap=False)
+    cells, rule = terms_of(ci, 400), ci.rule(400, bootstrap=False)
     for strength in (0.9, 0.999):
         data = mixed_data(rng, 400, [3] * 8, strength)
         sample = full_sample(data)
         for x, y, z in itertools.permutations(range(8), 3):
             early.add(on_slices(data, sample, cells, rule, x, y, [z], 0)[0][2])
-    assert early == {bit_tests.DEPENDENT, bit_tests.OPEN, bit_tests.INDEPENDENT}
+    assert early == {DEPENDENT, OPEN, INDEPENDENT}
 
 
 @pytest.mark.parametrize("kind", [STRATA, CELLS, FULL])
@@ -158,19 +181,20 @@ def test_more_blocks_than_there_is_room_for(rng):
 
 def test_a_test_after_one_that_stopped_early_has_all_its_blocks(rng):
     ci = CITest()
-    cells, rule = ci.cells(600), ci.rule(600, bootstrap=False)
+    cells, rule = terms_of(ci, 600), ci.rule(600, bootstrap=False)
     data = mixed_data(rng, 600, [3, 3, 2, 2, 3, 3], 0.9)
     sample, work = full_sample(data), workspace(data, 6)
     stopped = whole = 0
     for y, *z in itertools.permutations(range(6), 4):
-        bit_tests.begin(sample, work)
+        evidence = Evidence(sample, cells, rule, work)
+        bit_tests.begin(evidence)
         given = np.array([*z, -1])
         for x in (v for v in range(6) if v not in (y, *z)):
-            _, _, decision = bit_tests.test(sample, cells, rule, work, x, y, given, 3, 0)
-            stopped += decision != bit_tests.OPEN and work.slices.kept[bit_tests.FILLED] < work.slices.kept[0]
-            value, df, decision = bit_tests.test(sample, cells, rule, work, x, y, given, 3, -1)
+            _, _, decision = bit_tests.test(evidence, x, y, given, 3, 0)
+            stopped += decision != OPEN and work.slices.kept[bit_tests.FILLED] < work.slices.kept[0]
+            value, df, decision = bit_tests.test(evidence, x, y, given, 3, -1)
             assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
-            whole += decision == bit_tests.OPEN
+            whole += decision == OPEN
     assert stopped > 20
     assert whole == 2 * 360
 
@@ -188,14 +212,15 @@ def test_what_is_counted_is_used_again_only_for_the_same_pair_and_set(rng):
     data = mixed_data(rng, 200, [3, 2, 4, 3, FEW_STATES + 1])
     sample, cells = full_sample(data), log_cells(200)
     rule, work = Rule(np.zeros((2, 8)), STRATA, np.zeros((0, 0), np.uint8)), workspace(data, 5)
-    bit_tests.begin(sample, work)
+    evidence = Evidence(sample, cells, rule, work)
+    bit_tests.begin(evidence)
     sets = np.array([0, 0, 0])
     for _ in range(200):
         x, y, *z = rng.permutation(5)[:4].tolist()
         keep = next((j for j in range(2) if sets[j] != z[j]), 2)
         sets[:2] = z
-        bit_tests.turn(work, keep)
-        value, df, _ = bit_tests.test(sample, cells, rule, work, x, y, sets, 2, -1)
+        bit_tests.turn(evidence, keep)
+        value, df, _ = bit_tests.test(evidence, x, y, sets, 2, -1)
         assert (value, df) == on_rows(data, sample, cells, STRATA, x, y, z)
 
 

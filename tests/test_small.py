@@ -6,8 +6,8 @@ from sklearn.base import clone
 
 from brai import DPMCMC, Bootstrap, Exact, Posterior, exact, load_network
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import FamilyScores
 from brai.posterior.exact import TooLargeError
-from brai.search.scores import FamilyScores
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 import naive
 from brai.data.dataset import Dataset
-from brai.search.scores import FamilyScores
+from brai.kinds.scores import FamilyScores
 from brai.tree.draws import best_route, k_best, outcomes, sample_routes
 from brai.tree.ggt import GGT, BootstrapNode, Leaf, grow
 from brai.tree.independence import CITest

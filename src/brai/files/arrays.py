@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG, Family
+from brai.posterior.dp_mcmc import KINDS as DP_KINDS
+from brai.posterior.dp_mcmc import Chain
 from brai.posterior.mcmc import KINDS, Draws
-from brai.posterior.weighted import Posterior
+from brai.posterior.weighted import Posterior, Source
 from brai.runtime import memory
 from brai.tree.ggt import GGT, BootstrapNode, Leaf, Node
 
@@ -231,7 +233,7 @@ def draws_to(draws: Draws) -> Arrays:
     }
 
 
-def draws_from(stored: Stored, names: tuple[str, ...]) -> Draws:
+def draws_from(stored: Stored, names: tuple[str, ...], kinds: Sequence[str]) -> Draws:
     """The chains, over these names."""
     d = len(names)
     parents = stored.integers("chains.parents", -1, d, None, None, d, None, dtype="int16")
@@ -241,9 +243,37 @@ def draws_from(stored: Stored, names: tuple[str, ...]) -> Draws:
     if ((ranked[..., 1:] == ranked[..., :-1]) & (ranked[..., 1:] >= 0)).any() or not all(map(_are_dags, parents)):
         raise ValueError("a draw of the chains is not a DAG")
     scores = stored.numbers("chains.log_scores", *parents.shape[:2])
-    moves = stored.integers("chains.moves", 0, 2**62, 2, len(KINDS), dtype="int64").tolist()
-    proposed, changed = (dict(zip(KINDS, row, strict=True)) for row in moves)
-    return Draws(names, parents, scores, proposed, changed)
+    return Draws(names, parents, scores, *_moves("chains.moves", stored, kinds, KINDS))
+
+
+def _moves(name: str, stored: Stored, kinds: Sequence[str], known: Sequence[str]) -> tuple[dict[str, int], ...]:
+    """Numbers of moves by their names; 0 for a kind of move that the file does not have."""
+    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
+        raise ValueError(f"moves is {kinds!r}, not a list of names")
+    rows = stored.integers(name, 0, 2**62, 2, len(kinds), dtype="int64").tolist()
+    return tuple({**dict.fromkeys(known, 0), **dict(zip(kinds, row, strict=True))} for row in rows)
+
+
+def chain_to(chain: Chain) -> tuple[dict[str, Any], Arrays]:
+    """DAGs of a DP-MCMC chain, as sets of parents; numbers of moves."""
+    kinds = list(chain.proposed)
+    moves = [[counts[kind] for kind in kinds] for counts in (chain.proposed, chain.accepted)]
+    arrays = {"chain.parents": chain.parents, "chain.log_scores": chain.log_scores}
+    return {"moves": kinds}, {**arrays, "chain.moves": np.array(moves, np.int64)}
+
+
+def chain_from(stored: Stored, names: tuple[str, ...], kinds: Sequence[str]) -> Chain:
+    """A DP-MCMC chain over these names."""
+    d = len(names)
+    parents = stored.integers("chain.parents", 0, 1 << d, None, d, dtype="int64") if d < 63 else None
+    if parents is None or not len(parents):
+        raise ValueError("the chain has no draws, or too many variables")
+    scores = stored.numbers("chain.log_scores", len(parents))
+    found = Chain(names, parents, scores, *_moves("chain.moves", stored, kinds, DP_KINDS))
+    for graph, _ in found.draws():
+        if not graph.is_dag():
+            raise ValueError("a draw of the chain is not a DAG")
+    return found
 
 
 def _are_dags(parents: NDArray[np.int16]) -> bool:
@@ -265,7 +295,7 @@ def posterior_to(posterior: Posterior) -> Arrays:
     return {**graphs_to("cpdags", posterior.cpdags), **own}
 
 
-def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any) -> Posterior:
+def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any, source: Any = "given") -> Posterior:
     """The posterior, over graphs with these names."""
     if prior not in ("dags", "classes"):
         raise ValueError(f"its prior is {prior!r}, not 'dags' or 'classes'")
@@ -279,4 +309,6 @@ def posterior_from(stored: Stored, names: tuple[str, ...], prior: Any) -> Poster
         raise ValueError("its probabilities do not sum to 1, or are not in decreasing order")
     for own in (probabilities, scores):
         own.setflags(write=False)
-    return Posterior(tuple(cpdags), probabilities, scores, prior)
+    if source not in get_args(Source):
+        raise ValueError(f"its source is {source!r}, not one of {', '.join(get_args(Source))}")
+    return Posterior(tuple(cpdags), probabilities, scores, prior, source)

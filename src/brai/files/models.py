@@ -31,12 +31,9 @@ from typing import Any
 import numpy as np
 
 import brai
-from brai.data.dataset import Dataset
 from brai.files.arrays import (
     Arrays,
     Stored,
-    draws_from,
-    draws_to,
     graphs_from,
     graphs_to,
     posterior_from,
@@ -44,27 +41,22 @@ from brai.files.arrays import (
     tree_from,
     tree_to,
 )
+from brai.files.codecs import CODECS, Place, count, decoded_seed, encoded_seed
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.pdag import PDAG, families_of
+from brai.kinds import kind_named, kind_of
 from brai.posterior.weighted import Posterior
 from brai.runtime import archive, memory
 from brai.runtime.archive import FormatError
 from brai.runtime.checks import check_positive
+from brai.runtime.plain import decoded, encoded
 from brai.tree.ggt import GGT
 from brai.tree.independence import CITest, Oracle
 
 __all__ = ["FormatError", "load", "save"]
 
-_COUNTS = {  # integer attributes of a fitted learner besides its graph
-    "BRAI": (),
-    "RAI": ("n_repaired_", "n_truncated_"),
-    "HillClimbing": ("n_moves_", "n_scored_"),
-    "OrderSearch": ("n_sets_", "n_reached_"),
-    "MMHC": (),
-    "Bootstrap": (),
-    "Exact": (),
-}
-_KINDS = (*_COUNTS, "tree", "posterior")
+_MODELS = ("BRAI", "RAI", "HillClimbing", "OrderSearch", "MMHC", "Bootstrap", "Exact", "DPMCMC")
+_KINDS = (*_MODELS, "tree", "posterior")
 _OPERATIONAL = frozenset({"checkpoint", "n_jobs", "verbose"})  # settings of the run: never taken from a file
 _UNFIT = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError)
 
@@ -72,13 +64,14 @@ _UNFIT = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, R
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted model, a tree (`model.tree_`) or a Posterior.
 
-    Models are BRAI, RAI, HillClimbing, OrderSearch, MMHC, Bootstrap and Exact. An existing file is replaced only
-    once all is written; if saving fails, it stays unchanged.
+    Models are BRAI, RAI, HillClimbing, OrderSearch, MMHC, Bootstrap, Exact and DPMCMC. An existing file is
+    replaced only once all is written; if saving fails, it stays unchanged.
     """
     if isinstance(obj, GGT):
         kind, about, arrays = "tree", {"names": list(obj.names), "s": int(obj.s)}, tree_to(obj)
     elif isinstance(obj, Posterior):
-        kind, about, arrays = "posterior", {"names": list(obj.names), "prior": obj.prior}, posterior_to(obj)
+        about = {"names": list(obj.names), "prior": obj.prior, "source": obj.source}
+        kind, arrays = "posterior", posterior_to(obj)
     else:
         kind, about, arrays = _class_of(obj), *_model_to(obj)
     head = {"format": archive.FORMAT, "version": archive.VERSION, "brai": brai.__version__, "kind": kind}
@@ -120,17 +113,10 @@ def _from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     if len(set(names)) < len(names):
         raise ValueError("names holds a name twice")
     if kind == "tree":
-        return tree_from(stored, tuple(names), _count(meta, "s", 1))
+        return tree_from(stored, tuple(names), count(meta, "s", 1))
     if kind == "posterior":
-        return posterior_from(stored, tuple(names), meta["prior"])
+        return posterior_from(stored, tuple(names), meta["prior"], meta.get("source", "given"))
     return _model_from(kind, meta, stored)
-
-
-def _count(meta: Mapping[str, Any], name: str, least: int = 0) -> int:
-    value = meta[name]
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is {value!r}, not an integer of at least {least}")
-    return value
 
 
 # --- models -----------------------------------------------------------------------------------------
@@ -138,9 +124,9 @@ def _count(meta: Mapping[str, Any], name: str, least: int = 0) -> int:
 
 def _class_of(obj: Any) -> str:
     name = type(obj).__name__
-    if name not in _COUNTS or type(obj) is not getattr(brai, name):
+    if name not in _MODELS or type(obj) is not getattr(brai, name):
         cure = "write a graph or network with brai.files.exchange or with its own methods"
-        raise TypeError(f"a {name} cannot be saved, only {', '.join(_COUNTS)}, trees and posteriors: {cure}")
+        raise TypeError(f"a {name} cannot be saved, only {', '.join(_MODELS)}, trees and posteriors: {cure}")
     return name
 
 
@@ -148,67 +134,33 @@ def _model_to(model: Any) -> tuple[dict[str, Any], Arrays]:
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(model)
-    kind, data = _class_of(model), model._train
-    about: dict[str, Any] = {
+    data = model._train
+    about, arrays = kind_of(data).stored(data)
+    about = {
+        "data": data.kind,
         "names": list(data.names),
-        "states": [[_encoded(label) for label in labels] for labels in data.states],
+        **about,
         "settings": _settings_to(model),
         "log_score": float(model.log_score_),
-        **{name: int(getattr(model, name)) for name in _COUNTS[kind]},
     }
-    arrays: Arrays = {"codes": data.codes, **graphs_to("dag", [model.dag_])}
-    if kind in ("BRAI", "RAI", "MMHC", "Bootstrap"):
-        arrays["n_ci_tests"] = np.asarray(model.n_ci_tests_, np.int64)
-    if kind == "BRAI":
-        about["s"], about["seed"] = int(model.tree_.s), _encoded(model._seed)
-        about["polish_trace"] = [[step, float(score)] for step, score in model.polish_trace_]
-        arrays |= tree_to(model.tree_)
-        if model._known_chains is not None:
-            arrays |= draws_to(model._known_chains)
-    elif kind == "MMHC":
-        arrays["skeleton"] = np.asarray(model.skeleton_, np.uint8)
-    elif kind == "Bootstrap":
-        arrays |= graphs_to("members", [cpdag for cpdag, _ in model.members_])
-        arrays["members.log_scores"] = np.array([score for _, score in model.members_], float)
-    elif kind == "Exact" and model._known_edges is not None:
-        arrays["edges"] = model._known_edges
+    arrays |= graphs_to("dag", [model.dag_])
+    for attribute, codec in model.saved.items():
+        more, further = CODECS[codec].to(attribute, getattr(model, attribute))
+        about, arrays = about | more, arrays | further
     return about, arrays
 
 
 def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     model = _learner(kind, meta["settings"])
-    states = tuple(tuple(_decoded(label) for label in labels) for labels in meta["states"])
-    codes = stored.take("codes", "uint8" if max(map(len, states)) <= 256 else "uint16", len(states), None)
-    data = Dataset(codes, tuple(meta["names"]), states)
-    (dag,) = graphs_from("dag", stored, data.names)
+    names = tuple(meta["names"])
+    data = kind_named(meta.get("data", "discrete")).restored(names, meta, stored)
+    (dag,) = graphs_from("dag", stored, names)
     if not isinstance(meta["log_score"], float) or not math.isfinite(meta["log_score"]):
         raise ValueError(f"log_score is {meta['log_score']!r}, not a finite number")
-    ranked = tuple(sorted(data.names))
-    model._keep(data, families_of(dag.reorder(ranked)), meta["log_score"])
-    for name in _COUNTS[kind]:
-        setattr(model, name, _count(meta, name))
-    if kind in ("BRAI", "RAI", "MMHC", "Bootstrap"):
-        model.n_ci_tests_ = stored.integers("n_ci_tests", 0, 2**62, None, dtype="int64")
-    if kind == "BRAI":
-        model._check()
-        model.tree_ = tree_from(stored, ranked, _count(meta, "s", 1))
-        model.polish_trace_ = [(str(step), float(score)) for step, score in meta["polish_trace"]]
-        model._seed = _decoded(meta["seed"])
-        if not isinstance(model._seed, np.random.SeedSequence):
-            raise ValueError(f"seed is {meta['seed']!r}, not a seed sequence")
-        model._known_chains = draws_from(stored, ranked) if "chains.parents" in stored else None
-    elif kind == "MMHC":
-        d = data.n_variables
-        model.skeleton_ = stored.integers("skeleton", 0, 2, d, d, dtype="uint8").astype(bool)
-    elif kind == "Bootstrap":
-        cpdags = graphs_from("members", stored, data.names)
-        if not cpdags or not all(cpdag.is_cpdag() for cpdag in set(cpdags)):
-            raise ValueError("its members are not CPDAGs, or there are none")
-        scores = stored.numbers("members.log_scores", len(cpdags)).tolist()
-        model.members_ = list(zip(cpdags, scores, strict=True))
-    elif kind == "Exact":
-        known = "edges" in stored
-        model._known_edges = stored.numbers("edges", *(data.n_variables,) * 2) if known else None
+    model._keep(data, families_of(dag.reorder(sorted(names))), meta["log_score"])
+    for attribute, codec in model.saved.items():
+        setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
+    model._check()
     check_positive("ess", model.ess)
     return model
 
@@ -231,25 +183,19 @@ def _settings_to(model: Any) -> dict[str, Any]:
 
 def _learner(kind: str, settings: Mapping[str, Any]) -> Any:
     """An unfitted learner. Settings that are missing or not taken from a file have their defaults."""
-    if kind not in _COUNTS:
-        raise ValueError(f"{kind!r} is not one of {', '.join(_COUNTS)}")
+    if kind not in _MODELS:
+        raise ValueError(f"{kind!r} is not one of {', '.join(_MODELS)}")
     told = {name: _decoded(value) for name, value in settings.items() if name not in _OPERATIONAL}
     return getattr(brai, kind)(**told)
 
 
 def _encoded(value: Any) -> Any:
-    """A setting or a label as plain JSON; a value that JSON cannot represent is a dict with a type."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    """Plain JSON for a setting; what JSON does not know is a dict with a type."""
     match value:
-        case None | bool() | str():
-            return value
+        case None | bool() | str() | int() | float() | np.generic():
+            return encoded(value)
         case os.PathLike():
             return os.fspath(value)
-        case int():
-            return int(value)
-        case float():
-            return float(value) if math.isfinite(value) else {"type": "float", "value": str(float(value))}
         case CITest():
             return {"type": "CITest", **{k: _encoded(v) for k, v in dataclasses.asdict(value).items()}}
         case Oracle():
@@ -260,14 +206,12 @@ def _encoded(value: Any) -> Any:
             arcs = np.argwhere(value.adjacency).tolist()
             return {"type": "PDAG", "names": list(value.names), "arcs": arcs}
         case np.random.SeedSequence():
-            entropy = np.asarray(value.entropy, dtype=object).tolist()
-            entropy = [int(part) for part in entropy] if isinstance(entropy, list) else int(entropy)
-            return {"type": "SeedSequence", "entropy": entropy, "spawn_key": [int(k) for k in value.spawn_key]}
+            return encoded_seed(value)
         case np.random.Generator() | np.random.RandomState():
             return None
         case np.ndarray() | list() | tuple() if np.ndim(value) == 2:  # allowed edges
             return {"type": "array", "rows": np.array(value, bool).astype(int).tolist()}
-    if type(value).__name__ in _COUNTS:
+    if type(value).__name__ in _MODELS:
         return {"type": "learner", "kind": _class_of(value), "settings": _settings_to(value)}
     raise TypeError(f"it is {value!r}, of type {type(value).__name__}")
 
@@ -278,7 +222,7 @@ def _decoded(value: Any) -> Any:
     content = dict(value)
     match content.pop("type"):
         case "float":
-            return float(content["value"])
+            return decoded(value)
         case "CITest":
             return CITest(**{name: _decoded(own) for name, own in content.items()})
         case "Oracle":
@@ -291,12 +235,7 @@ def _decoded(value: Any) -> Any:
             adjacency[i, j] = 1
             return PDAG(tuple(names), adjacency)
         case "SeedSequence":
-            entropy, key = content["entropy"], content["spawn_key"]
-            if not all(
-                isinstance(part, int) for part in [*(entropy if isinstance(entropy, list) else [entropy]), *key]
-            ):
-                raise ValueError(f"a seed consists of {entropy!r} and {key!r}, not of integers")
-            return np.random.SeedSequence(entropy, spawn_key=tuple(key))
+            return decoded_seed(content)
         case "Knowledge":
             return Knowledge(**content)
         case "array":

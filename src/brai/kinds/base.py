@@ -69,6 +69,14 @@ class Kind(ABC):
     def resampled(self, data: Any, seed: np.random.SeedSequence) -> Any:
         """A table of N rows drawn with replacement."""
 
+    @abstractmethod
+    def stored(self, data: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """A table as plain JSON and arrays, for a file; names are stored elsewhere."""
+
+    @abstractmethod
+    def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Any:
+        """The way back; ``arrays.take(name, dtype, *shape)`` gives an array. ValueError if anything is wrong."""
+
     # --- for kernels ---
 
     @abstractmethod

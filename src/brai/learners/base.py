@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,6 +38,7 @@ def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
 class StructureLearner(BaseEstimator):  # type: ignore[misc]
     """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
 
+    saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes that a file holds, and as what (brai.files.codecs)
     family_score: str
     ess: float
     _known_posterior: Posterior | None
@@ -67,6 +68,9 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _bounds(self, names: tuple[str, ...]) -> Bounds:
         """The edges between these variables that may be, and those that must; refuses a contradiction."""
         return bounds_of(self._knowledge(), names)
+
+    def _check(self) -> None:
+        """Refuse arguments that make no sense; a learner with more of them has its own."""
 
     def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
         """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
@@ -124,7 +128,9 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def posterior(self) -> Posterior:
         """The graphs found, with their probabilities: here one CPDAG or, with knowledge, its DAGs that obey."""
         check_is_fitted(self)
-        return self._weighed(lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior), "dags")
+        return self._weighed(
+            lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior, "one"), "dags"
+        )
 
     def _posterior(self) -> Posterior:
         """The posterior with its default settings, made once."""

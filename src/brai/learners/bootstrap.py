@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ class Bootstrap(StructureLearner):
     `posterior()` weighs members by how often they came; so `edge_table()` is bnlearn's ``boot.strength``. With
     ``by="score"`` distinct members are weighed by their scores on the full data.
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_ci_tests_": "tests",
+        "members_": "members",
+    }
 
     def __init__(
         self,
@@ -105,10 +111,14 @@ class Bootstrap(StructureLearner):
         """The members as a weighted set: by how often each came, or distinct ones by their scores."""
         check_is_fitted(self)
         if by == "score":
-            return self._weighed(lambda own: Posterior.from_scores(self.members_, own), prior or "dags")
+            return self._weighed(
+                lambda own: Posterior.from_scores(self.members_, own, "bootstrap"), prior or "dags"
+            )
         if by != "frequency":
             raise ValueError(f"by is {by!r}: choose 'frequency' or 'score'")
-        return self._weighed(lambda own: Posterior.from_draws(self.members_, own), prior or "classes")
+        return self._weighed(
+            lambda own: Posterior.from_draws(self.members_, own, source="bootstrap"), prior or "classes"
+        )
 
 
 class _Member(NamedTuple):

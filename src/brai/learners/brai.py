@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +26,7 @@ from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
 from brai.learners.base import bounds_of
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, RecursiveLearner
-from brai.posterior.mcmc import BLOCKS, Draws, sample_dags
+from brai.posterior.mcmc import APART, BLOCKS, ESS, R_HAT, Draws, sample_dags
 from brai.posterior.weighted import Posterior, Prior
 from brai.posterior.with_knowledge import posterior_of_dags
 from brai.runtime.checkpoint import Checkpoint
@@ -46,7 +46,6 @@ TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
 MAX_STEPS = 10**11  # of all chains together
 SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
-R_HAT, ESS, DIFFER = 1.05, 100, 0.3  # where chains are said to have come together
 
 
 class ConvergenceWarning(UserWarning):
@@ -89,6 +88,14 @@ class BRAI(RecursiveLearner):
     """
 
     bootstraps = True
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_ci_tests_": "tests",
+        "tree_": "tree",
+        "polish_trace_": "trace",
+        "_seed": "seed",
+        "_known_chains": "draws",
+    }
 
     def __init__(
         self,
@@ -197,7 +204,7 @@ class BRAI(RecursiveLearner):
         """DAGs drawn by MCMC over all DAGs, made once, with `r_hat()`, `ess()`, `disagreement()`; see
         brai.posterior.mcmc.
 
-        Nodes are sorted by name. A ConvergenceWarning is given where chains have not come together.
+        Nodes are sorted by name. A ConvergenceWarning is given if the chains have not converged.
         """
         check_is_fitted(self)
         if self._known_chains is None:
@@ -304,14 +311,15 @@ class BRAI(RecursiveLearner):
         if draws is not None:
             check_count("draws", draws, 1)
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
-            return self._weighed(lambda own: Posterior.from_draws(drawn, own), prior or "classes")
+            return self._weighed(lambda own: Posterior.from_draws(drawn, own, source="tree"), prior or "classes")
         if k is None and self.posterior_from == "mcmc":
-            chained = self.chains().draws(self.dag_.names)
+            chains = self.chains()
+            chained = chains.draws(self.dag_.names)
             if self._obeyed is not None:
-                return posterior_of_dags(chained, prior)
-            return Posterior.from_draws(chained, prior or "dags", drawn="dags")
+                return posterior_of_dags(chained, prior, chains)
+            return Posterior.from_draws(chained, prior or "dags", "dags", "mcmc", chains)
         best = self.k_best(100 if k is None else k)
-        return self._weighed(lambda own: Posterior.from_scores(best, own), prior or "dags")
+        return self._weighed(lambda own: Posterior.from_scores(best, own, "tree"), prior or "dags")
 
     @interruptible
     def n_distinct(self, limit: int | None = None) -> Count:
@@ -326,12 +334,12 @@ def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
 
 
 def _warn_of_chains(chains: Draws) -> None:
-    r_hat, ess, differ = chains.r_hat(), chains.ess(), chains.disagreement()[0]
-    if not r_hat <= R_HAT or ess < ESS or differ > DIFFER:
+    found = chains.convergence()
+    if not found.converged:
         warnings.warn(
-            f"chains have not come together: R-hat {r_hat:.2f} (good: up to {R_HAT}), effective number of draws "
-            f"{ess:.0f} (good: from {ESS} on), edges differ by up to {differ:.2f} between chains (good: up to "
-            f"{DIFFER}): raise n_draws or thin and fit again, or take probabilities as rough",
+            f"the chains have not converged: R-hat {found.r_hat:.2f} (limit {R_HAT}), effective sample size "
+            f"{found.ess:.0f} (at least {ESS}), edge probabilities differ by up to {found.largest:.2f} between "
+            f"chains (limit {APART}): increase n_draws or thin and fit again, or take probabilities as rough",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -6,7 +6,8 @@ Both refuse, before they start, what would take more than ``max_gb`` or ``max_mi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -38,6 +39,10 @@ class Exact(StructureLearner):
     Edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, every DAG having the same
     prior. Markov blankets, paths, predictions and effects are those of the k best classes.
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "_known_edges": "edges",
+    }
 
     def __init__(
         self,
@@ -119,6 +124,10 @@ class DPMCMC(StructureLearner):
     n_features_in_, feature_names_in_
     """
 
+    saved: ClassVar[Mapping[str, str]] = {
+        "chain_": "chain",
+    }
+
     def __init__(
         self,
         n: int = 10_000,
@@ -172,4 +181,4 @@ class DPMCMC(StructureLearner):
     def posterior(self, prior: Prior = "dags") -> Posterior:
         """The classes of the DAGs drawn, by how often they came."""
         check_is_fitted(self)
-        return Posterior.from_draws(self.chain_.draws(), prior, drawn="dags")
+        return Posterior.from_draws(self.chain_.draws(), prior, "dags", "mcmc")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from brai.graphs.pdag import families_of
 from brai.learners.base import StructureLearner
@@ -30,6 +31,11 @@ class MMHC(StructureLearner):
     n_ci_tests_ : array, tests made, by order
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_ci_tests_": "tests",
+        "skeleton_": "skeleton",
+    }
 
     def __init__(
         self,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,6 +84,12 @@ class RAI(RecursiveLearner):
     n_repaired_, n_truncated_ : int, groups whose graph no DAG extends and that were repaired; that a limit cut off
     n_features_in_, feature_names_in_
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_repaired_": "count",
+        "n_truncated_": "count",
+        "n_ci_tests_": "tests",
+    }
 
     def __init__(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +39,11 @@ class HillClimbing(StructureLearner):
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     n_moves_, n_scored_ : int, moves made and families scored
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_moves_": "count",
+        "n_scored_": "count",
+    }
 
     def __init__(
         self,
@@ -143,6 +149,11 @@ class OrderSearch(StructureLearner):
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     n_sets_, n_reached_ : int, parent sets in the table; climbs of the last search that reached the best score
     """
+
+    saved: ClassVar[Mapping[str, str]] = {
+        "n_sets_": "count",
+        "n_reached_": "count",
+    }
 
     def __init__(
         self,

@@ -368,4 +368,4 @@ def posterior(
     if k is None:
         k = N_CLASSES.get(table_of(data).n_variables, 1000)
     best = k_best(data, k, score=score, ess=ess, max_parents=max_parents, max_gb=max_gb, max_minutes=max_minutes)
-    return Posterior.from_scores(best, prior)
+    return Posterior.from_scores(best, prior, "exact")

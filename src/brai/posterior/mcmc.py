@@ -52,8 +52,28 @@ BLOCKS = 10  # parts of the draws after which the time is looked at
 ROUNDS = 10  # parts of the burn-in after which the table grows
 WHILE = 20_000_000  # steps times variables made in one go
 NEEDLESS = 22.0  # nats that needless parents may cost and still be listed for chains
+R_HAT, ESS, APART = 1.05, 100, 0.3  # limits within which chains are said to have converged
 STILL = 1e-12  # variance of log scores that is rounding
 _SLOTS = 2**18  # scores of families outside the table remembered at a time
+
+
+class Convergence(NamedTuple):
+    """Whether chains agree; see the methods of `Draws` for the numbers."""
+
+    r_hat: float
+    ess: float
+    largest: float  # difference between chains in the probability of an edge
+    mean: float  # of these differences
+
+    @property
+    def mixed(self) -> bool:
+        """Whether log scores agree (R-hat) and there are enough effective draws."""
+        return self.r_hat <= R_HAT and self.ess >= ESS
+
+    @property
+    def converged(self) -> bool:
+        """The same, and no edge probability differs much between chains."""
+        return self.mixed and self.largest <= APART
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +141,10 @@ class Draws:
         if within < STILL:
             return math.inf if between > STILL else 1.0
         return float(np.sqrt((half - 1) / half + between / within))
+
+    def convergence(self) -> Convergence:
+        """All of these together."""
+        return Convergence(self.r_hat(), self.ess(), *self.disagreement())
 
     def families(self, chain: int, t: int) -> tuple[Family, ...]:
         """Draw t of a chain as families."""

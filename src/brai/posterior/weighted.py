@@ -38,6 +38,7 @@ from brai.runtime.checks import check_count
 from brai.runtime.seeds import RandomState, generator
 
 Prior: TypeAlias = Literal["dags", "classes"]
+Source: TypeAlias = Literal["given", "tree", "mcmc", "exact", "bootstrap", "one"]  # what a posterior was made from
 Floats: TypeAlias = NDArray[np.float64]
 Scored: TypeAlias = tuple[PDAG, float]
 
@@ -85,17 +86,24 @@ class Posterior:
     probabilities: Floats
     log_scores: Floats
     prior: Prior
+    source: Source = "given"
+    chains: Any = None  # of "mcmc", the `brai.posterior.mcmc.Draws` behind it, if they are there
 
     @classmethod
-    def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags") -> Posterior:
+    def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags", source: Source = "given") -> Posterior:
         """Weigh distinct graphs by their log scores: k best CPDAGs, those of an exact search, or your own."""
         found = _distinct(_checked_scores(scored))
         power = _POWER[_checked("prior", prior)]
-        return cls._of(found, [score + _log_sizes(c, power) for c, (_, score) in found.items()], prior)
+        return cls._of(found, [score + _log_sizes(c, power) for c, (_, score) in found.items()], prior, source)
 
     @classmethod
     def from_draws(
-        cls, draws: Iterable[PDAG | Scored], prior: Prior = "dags", drawn: Prior = "classes"
+        cls,
+        draws: Iterable[PDAG | Scored],
+        prior: Prior = "dags",
+        drawn: Prior = "classes",
+        source: Source = "given",
+        chains: Any = None,
     ) -> Posterior:
         """Weigh graphs by how often a sampler drew them.
 
@@ -104,10 +112,14 @@ class Posterior:
         """
         found = _distinct(one if isinstance(one, tuple) else (one, math.nan) for one in draws)
         power = _POWER[_checked("prior", prior)] - _POWER[_checked("drawn", drawn)]
-        return cls._of(found, [math.log(n) + _log_sizes(c, power) for c, (n, _) in found.items()], prior)
+        return cls._of(
+            found, [math.log(n) + _log_sizes(c, power) for c, (n, _) in found.items()], prior, source, chains
+        )
 
     @classmethod
-    def _of(cls, found: Distinct, logs: list[float], prior: Prior) -> Posterior:
+    def _of(
+        cls, found: Distinct, logs: list[float], prior: Prior, source: Source, chains: Any = None
+    ) -> Posterior:
         if not found:
             raise ValueError("there is no graph: give at least one")
         weights = np.exp(np.array(logs) - max(logs))
@@ -116,7 +128,7 @@ class Posterior:
         cpdags, scores = list(found), np.array([score for _, score in found.values()])[rank]
         for own in (probabilities, scores):
             own.setflags(write=False)
-        return cls(tuple(cpdags[i] for i in rank), probabilities, scores, prior)
+        return cls(tuple(cpdags[i] for i in rank), probabilities, scores, prior, source, chains)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.mpdag import obeying_dags, restricted
 from brai.graphs.pdag import PDAG
-from brai.posterior.weighted import Posterior, Prior, Scored
+from brai.posterior.weighted import Posterior, Prior, Scored, Source
 
 MOST = 4096  # DAGs that the posterior of several classes holds, about
 LEAST = 16  # DAGs of a class that are listed in any case
 
 
-def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None) -> Posterior:
+def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None, chains: Any = None) -> Posterior:
     """DAGs weighed by how often a sampler drew them by their scores."""
     if prior == "classes":
         raise ValueError("prior is 'classes': with knowledge draws are of DAGs, leave it out or say 'dags'")
@@ -31,7 +32,7 @@ def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None) -> Po
         times[dag] += 1
         scores[dag] = score
     weights = np.array(list(times.values()), float)
-    return _posterior(list(times), weights, np.array(list(scores.values())), "dags")
+    return _posterior(list(times), weights, np.array(list(scores.values())), "dags", "mcmc", chains)
 
 
 def posterior_of_classes(classes: Posterior, known: Knowledge, prior: Prior) -> Posterior:
@@ -49,14 +50,19 @@ def posterior_of_classes(classes: Posterior, known: Knowledge, prior: Prior) -> 
         dags += [dag.reorder(classes.names) for dag in found]
         weights += (own * stands / (1.0 if prior == "dags" else math.fsum(stands))).tolist()
         scores += [float(score)] * len(found)
-    return _posterior(dags, np.array(weights), np.array(scores), prior)
+    return _posterior(dags, np.array(weights), np.array(scores), prior, classes.source)
 
 
 def _posterior(
-    dags: list[PDAG], weights: NDArray[np.float64], scores: NDArray[np.float64], prior: Prior
+    dags: list[PDAG],
+    weights: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    prior: Prior,
+    source: Source,
+    chains: Any = None,
 ) -> Posterior:
     rank = np.argsort(-weights, kind="stable")
     probabilities, log_scores = (weights / math.fsum(weights))[rank], scores[rank]
     for own in (probabilities, log_scores):
         own.setflags(write=False)
-    return Posterior(tuple(dags[i] for i in rank), probabilities, log_scores, prior)
+    return Posterior(tuple(dags[i] for i in rank), probabilities, log_scores, prior, source, chains)

@@ -60,11 +60,34 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     try:
         dispatcher: Any = numba.njit(cache=True, nogil=True, **options)(function)
         dispatcher._cache._cache_file._source_stamp = _STAMP
+        _keep_own(dispatcher._cache)
     except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
         dispatcher = numba.njit(nogil=True, **options)(function)
     if hasattr(dispatcher, "get_call_template"):  # not where the JIT is switched off
         _plain_integers(dispatcher)
     return dispatcher
+
+
+def _keep_own(cache: Any) -> None:
+    """Keep machine code on disk only for types of this package.
+
+    The list of what is kept names the types. Those of a kind of data that lives elsewhere (`brai.kinds.register`)
+    cannot be imported by every program, and then the whole list could not be read.
+    """
+    save = cache.save_overload
+
+    def save_own(sig: Any, data: Any) -> None:
+        if all(map(_is_own, getattr(sig, "args", sig))):
+            save(sig, data)
+
+    cache.save_overload = save_own
+
+
+def _is_own(kind: Any) -> bool:
+    if not isinstance(kind, numba.types.BaseTuple):
+        return True
+    made = getattr(kind, "instance_class", None)
+    return (made is None or made.__module__.startswith("brai.")) and all(map(_is_own, getattr(kind, "types", ())))
 
 
 def _plain_integers(dispatcher: Any) -> None:

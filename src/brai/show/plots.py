@@ -20,7 +20,7 @@ from brai.posterior.consensus import DECIDED, TIE, Row
 from brai.posterior.weighted import Posterior
 from brai.show.report.build import arranged, label_of
 from brai.show.report.layout import Layout
-from brai.show.report.trace import chains_of, score_series
+from brai.show.report.trace import score_series
 
 Source: TypeAlias = StructureLearner | Posterior
 Floats: TypeAlias = NDArray[np.float64]
@@ -310,7 +310,7 @@ def scores(model: StructureLearner, *, posterior: Posterior | None = None, ax: A
     """
     _checked(model, (StructureLearner,), "a fitted model")
     known = model._posterior() if posterior is None else posterior
-    found = score_series(model, known, chains_of(model, known))
+    found = score_series(model, known)
     ax = _axes(ax, 8.0, 3.2)
     colors: Sequence[str] = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", GREY)
     for c, series in enumerate(found["series"]):

@@ -15,7 +15,8 @@ bayes-factor    log Bayes factor, BDeu with ess    0: dependent if Y as a parent
 **C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
 mean when X and Y are independent. They print it in bits, df / (2 N ln 2); in nats it is df / 2N. The default
 compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times the mean. With ``threshold=1``
-units agree, but about two in five independent pairs then test dependent, whatever N. docs/results.md has both.
+units agree, but about two in five independent pairs then test dependent, whatever N. Both are compared in
+docs/results/tests-and-thresholds.md.
 
 **Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
 over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
@@ -96,7 +97,8 @@ class CITest:
         """A test by its name, or as it is.
 
         "auto" is cmi-c1; where most tests are made on bootstrap samples, whose critical values are raised, with
-        the threshold of 1 C1. That served B-RAI best over ten networks and 500 to 5000 rows (docs/results.md).
+        the threshold of 1 C1. That served B-RAI best over ten networks and 500 to 5000 rows
+        (docs/results/tests-and-thresholds.md).
         """
         if isinstance(test, CITest):
             return test

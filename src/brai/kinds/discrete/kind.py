@@ -19,6 +19,7 @@ from brai.kinds.discrete import samples
 from brai.kinds.discrete.contingency import Cells, Sample, Work
 from brai.kinds.discrete.family_scores import register_verbs
 from brai.runtime.checks import check_positive
+from brai.runtime.plain import decoded, encoded
 
 register_verbs()
 
@@ -41,6 +42,16 @@ class Discrete(Kind):
     def resampled(self, data: Dataset, seed: np.random.SeedSequence) -> Dataset:
         """Rows in the order of the data."""
         return Dataset(data.codes[:, np.sort(data.bootstrap_rows(seed))], data.names, data.states)
+
+    def stored(self, data: Dataset) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Labels, and codes."""
+        return {"states": [[encoded(label) for label in labels] for labels in data.states]}, {"codes": data.codes}
+
+    def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Dataset:
+        """The same table."""
+        states = tuple(tuple(decoded(label) for label in labels) for labels in about["states"])
+        code = "uint8" if max(map(len, states)) <= 256 else "uint16"
+        return Dataset(arrays.take("codes", code, len(states), None), names, states)
 
     def sample(self, data: Dataset) -> Sample:
         """Every row once; made once for each table."""

@@ -16,6 +16,7 @@ import reprlib
 import time
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -33,7 +34,7 @@ from brai.posterior.weighted import Posterior
 from brai.runtime.atomic_files import write_text
 from brai.runtime.checks import check_count
 from brai.show.report.layout import Layout, layered
-from brai.show.report.trace import chains_of, score_series
+from brai.show.report.trace import score_series
 from brai.show.report.tree import tree_view
 from brai.show.report.trust import trust
 
@@ -106,7 +107,7 @@ def page_data(
     own = posterior is None
     known = _reordered(model._posterior() if posterior is None else posterior, names)
     edges = model.edge_probabilities() if own else known.edge_probabilities()
-    chains = chains_of(model, known)
+    chains = known.chains
     n_rows = model._train.n_rows
     learner = type(model).__name__
     return {
@@ -117,11 +118,11 @@ def page_data(
         "blankets": _pairs(known.markov_blanket_probabilities(), symmetric=True),
         "paths": _pairs(known.path_probabilities(), symmetric=False) if len(names) <= PATHS else None,
         "best": _best(model, known, k),
-        "scores": score_series(model, known, chains),
+        "scores": score_series(model, known),
         "search": [[step, score] for step, score in getattr(model, "polish_trace_", [])],
         "tree": tree_view(model.tree_) if hasattr(model, "tree_") else None,
         "ci_tests": _tests(model),
-        "trust": trust(model, known, chains, own, names),
+        "trust": trust(model, known, names),
         "settings": _settings(model),
         "command": command,
         "made": _now(),
@@ -143,7 +144,7 @@ def _reordered(posterior: Posterior, names: tuple[str, ...]) -> Posterior:
             f"model and posterior differ in {reprlib.repr(sorted(lone))}: give a posterior of the model"
         )
     cpdags = tuple(cpdag.reorder(names) for cpdag in posterior.cpdags)
-    return Posterior(cpdags, posterior.probabilities, posterior.log_scores, posterior.prior)
+    return replace(posterior, cpdags=cpdags)
 
 
 def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name: str | None) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""The series of scores of a model, and the chains behind a posterior."""
+"""The series of scores behind a posterior."""
 
 from __future__ import annotations
 
@@ -6,34 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from brai.posterior.mcmc import Draws
 from brai.posterior.weighted import Posterior
 
 POINTS = 600  # most points per line
 
 
-def chains_of(model: Any, posterior: Posterior) -> Draws | None:
-    """The chains that a posterior was computed from, recognised by equal adjacency probabilities; else None."""
-    chains: Draws | None = getattr(model, "_known_chains", None)
-    if chains is None:
-        return None
-    drawn = chains.edge_frequencies().mean(axis=0)
-    rank = [chains.names.index(name) for name in posterior.names]
-    drawn = (drawn + drawn.T)[np.ix_(rank, rank)]
-    return chains if np.allclose(drawn, posterior.adjacency_probabilities(), atol=1e-9) else None
-
-
-def score_series(model: Any, posterior: Posterior, chains: Draws | None) -> dict[str, Any]:
+def score_series(model: Any, posterior: Posterior) -> dict[str, Any]:
     """Log scores as lines or dots: of chains by draw, of bootstrap graphs, else of equivalence classes by rank.
 
     Each of ``series`` has a name, a step between values, and at most POINTS values.
     """
+    chains = posterior.chains
     if chains is not None:
         kind, across = "chains", "draw"
         series = [_thinned(f"chain {c + 1}", own) for c, own in enumerate(chains.log_scores)]
-    elif hasattr(model, "chain_"):
+    elif posterior.source == "mcmc" and hasattr(model, "chain_"):
         kind, across, series = "chains", "draw", [_thinned("chain 1", model.chain_.log_scores)]
-    elif hasattr(model, "members_"):
+    elif posterior.source == "bootstrap":
         kind, across = "members", "bootstrap sample"
         series = [_thinned("members", [score for _, score in model.members_])]
     else:

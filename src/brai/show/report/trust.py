@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from brai.data.columns import count
-from brai.learners.brai import ESS, R_HAT
-from brai.posterior.mcmc import Draws
+from brai.posterior.mcmc import APART, ESS, R_HAT, Draws
 from brai.posterior.weighted import Posterior
 
-APART = 0.1  # difference between chains above which a warning is given
 STILL = 0.99  # share of one state above which a column hardly varies
 
 MEANING = {
@@ -46,11 +44,9 @@ MEANING = {
 }
 
 
-def trust(
-    model: Any, posterior: Posterior, chains: Draws | None, own: bool, names: tuple[str, ...]
-) -> dict[str, Any]:
+def trust(model: Any, posterior: Posterior, names: tuple[str, ...]) -> dict[str, Any]:
     """Source and meaning of the probabilities, diagnostics, warnings, and edges on which the chains disagree."""
-    source = _source(model, posterior, chains, own)
+    source, chains = posterior.source, posterior.chains
     numbers: list[dict[str, Any]] = []
     warnings: list[str] = []
     if chains is not None:
@@ -72,18 +68,6 @@ def trust(
         "warnings": [*warnings, *_of_tree(model), *_of_data(model)],
         "disputed": [] if chains is None else _disputed(chains, names),
     }
-
-
-def _source(model: Any, posterior: Posterior, chains: Draws | None, own: bool) -> str:
-    if chains is not None or (own and hasattr(model, "chain_")):
-        return "mcmc"
-    if own and hasattr(model, "members_"):
-        return "bootstrap"
-    if own and type(model).__name__ == "Exact":
-        return "exact"
-    if len(posterior) == 1 and not hasattr(model, "tree_"):
-        return "one"
-    return "tree" if own else "given"
 
 
 def _number(label: str, value: str, good: str, ok: bool, meaning: str) -> dict[str, Any]:
