@@ -19,7 +19,7 @@ from brai import BRAI, RAI, CITest, Dataset, load_network
 from brai.graphs.pdag import families_of
 from brai.kinds.scores import FamilyScores
 from brai.learners import brai
-from brai.posterior.mcmc import Convergence
+from brai.posterior.chains import Convergence
 from brai.runtime.seeds import seed_sequence
 from brai.tree.draws import TooManyError
 from conftest import random_data

@@ -11,7 +11,7 @@ import pytest
 from brai import CITest, Dataset
 from brai.graphs.adjacency import d_separated
 from brai.graphs.pdag import PDAG, NoExtensionError
-from brai.kernels import groups, interface, orientation, resolution
+from brai.kernels import extension, groups, interface, orientation, resolution
 from brai.kernels.groups import Known, Piece
 from brai.kernels.interface import (
     CELLS,
@@ -233,7 +233,7 @@ def test_split_autonomous(rng):
 
 
 def literal_extension(endo, adj, nodes, bounds):
-    """What `orientation.extension` says, node by node: costs are counted anew each time."""
+    """What `extension.extension` says, node by node: costs are counted anew each time."""
     k, adj, repaired = len(endo), adj.copy(), False
     for u, v in np.ndindex(k, k):
         if adj[u, v] and bounds[nodes[u], nodes[v]] == 0 and (endo[u] or endo[v]):
@@ -279,7 +279,7 @@ def test_extension_is_what_it_says(rng):
             order = rng.permutation(k + 3)
             must = np.triu(rng.random(bounds.shape) < 0.1, 1)[np.ix_(order, order)]
             bounds[must], bounds[must.T] = 2, 0
-        dag, repaired = orientation.extension(endo, adj, nodes, bounds)
+        dag, repaired = extension.extension(endo, adj, nodes, bounds)
         expected, was_repaired = literal_extension(endo, adj, nodes, bounds)
         assert np.array_equal(dag, expected)
         assert repaired == was_repaired
@@ -293,7 +293,7 @@ def test_extension_is_dor_and_tarsi_where_a_dag_extends_the_graph(rng):
         d = int(rng.integers(1, 8))
         adj = random_pdag(rng, d)
         pdag = PDAG(tuple(map(str, range(d))), adj.astype(np.int8))
-        dag, repaired = orientation.extension(np.ones(d, np.uint8), adj, np.arange(d), FREE)
+        dag, repaired = extension.extension(np.ones(d, np.uint8), adj, np.arange(d), FREE)
         result = PDAG(pdag.names, dag.astype(np.int8))
         assert result.is_dag()
         assert np.array_equal(result.skeleton(), pdag.skeleton())

@@ -21,7 +21,7 @@ from brai.graphs.adjacency import topological_order
 from brai.graphs.knowledge import Bounds, KnowledgeError
 from brai.graphs.mpdag import obeying_dags, restricted
 from brai.graphs.pdag import families_of
-from brai.kernels.orientation import extension
+from brai.kernels.extension import extension
 from brai.kinds.scores import FamilyScores
 from brai.learners.brai import ConvergenceWarning
 from brai.learners.exact import Exact

@@ -6,7 +6,8 @@ import pytest
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
 from brai.kinds.scores import FamilyScores
-from brai.posterior.mcmc import KINDS, SHARES, Draws, Space, State, _cumulated, sample_dags, walk
+from brai.posterior.chains import KINDS, Draws
+from brai.posterior.mcmc import SHARES, Space, State, _cumulated, sample_dags, walk
 from brai.search.family_table import FamilyTable
 from conftest import random_data
 

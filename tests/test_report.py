@@ -21,8 +21,8 @@ from sklearn.isotonic import isotonic_regression
 from brai import BRAI, DPMCMC, RAI, Bootstrap, Dataset, Exact, HillClimbing, Posterior, io, load_network
 from brai.graphs.differences import differences
 from brai.graphs.pdag import PDAG
+from brai.posterior.chains import Draws
 from brai.posterior.consensus import DECIDED
-from brai.posterior.mcmc import Draws
 from brai.posterior.with_knowledge import posterior_of_dags
 from brai.show.report import build, layout, page, page_data, write
 from brai.show.report.layout import isotonic, layered

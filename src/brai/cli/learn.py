@@ -163,7 +163,6 @@ def learn(
     (directed acyclic graphs) with the same conditional independences. The MAP (maximum a posteriori) graph is the
     one of highest score. MCMC (Markov chain Monte Carlo) draws DAGs in proportion to their posterior probability.
     """
-    from brai.cli.work import learn as work
     from brai.data.dataset import Dataset
     from brai.graphs.knowledge import Knowledge
 
@@ -174,7 +173,7 @@ def learn(
     if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
         warn(f"only one value in {which}: no evidence about its edges, so it has none (or --drop COLUMN)")
-    work(data, file.name, knowledge=known, **options)
+    _work(data, file.name, knowledge=known, **options)
 
 
 @click.command()
@@ -185,7 +184,6 @@ def demo(rows: int, **options: Any) -> None:
 
     The network is that of Lauritzen & Spiegelhalter 1988.
     """
-    from brai.cli.work import learn as work
     from brai.kinds.discrete.network import load_network
     from brai.show.summary import edge_lines
 
@@ -194,4 +192,13 @@ def demo(rows: int, **options: Any) -> None:
         click.echo(f"{rows} rows sampled from the Asia network. Its true equivalence class (CPDAG):")
         truth = network.pdag.to_cpdag()
         click.echo("\n".join([*edge_lines(truth.directed_edges(), truth.undirected_edges()), ""]))
-    work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)
+    _work(network.sample(rows, random_state=options["seed"]), f"{rows} rows of Asia", **options)
+
+
+def _work(data: Any, name: str, **options: Any) -> None:
+    """Learn, with options sorted by what they are about."""
+    from brai.cli.work import Asked, Output, learn
+
+    asked = Asked(*(options.pop(key) for key in Asked._fields))
+    out = Output(options.pop("output"), options.pop("as_json"), options.pop("quiet"))
+    learn(data, name, asked, out, family_score=options.pop("score"), **options)

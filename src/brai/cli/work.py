@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -30,54 +30,51 @@ from brai.show import report
 from brai.show.summary import as_text, summary
 
 UNFINISHED = "unfinished"
+PUBLISHED = (("auto", "bdeu", 1.0), ("cmi-c1", "bdeu", 1.0))  # CI test, score and ess that --paper goes with
 FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")
 
 
-def learn(
-    data: Any,
-    name: str,
-    *,
-    as_json: bool,
-    quiet: bool,
-    k: int | None,
-    draws: int | None,
-    temperature: float | None,
-    prior: Any,
-    seed: int,
-    paper: bool,
-    s: int,
-    ci_test: str,
-    score: str,
-    output: Path | None,
-    **settings: Any,
-) -> None:
+class Asked(NamedTuple):
+    """Which posterior is asked for: of chains, of the k best graphs of the tree, or of draws of it."""
+
+    k: int | None
+    draws: int | None
+    temperature: float | None
+    prior: Any
+
+
+class Output(NamedTuple):
+    """Where results go."""
+
+    folder: Path | None
+    as_json: bool
+    quiet: bool
+
+
+def learn(data: Any, name: str, asked: Asked, out: Output, *, paper: bool, seed: int, **settings: Any) -> None:
     """Learn from data, print the result, and save it if a folder is given."""
-    if paper and (ci_test not in ("auto", "cmi-c1") or score != "bdeu" or settings["ess"] != 1.0):
+    if paper and (settings["ci_test"], settings["family_score"], settings["ess"]) not in PUBLISHED:
         raise click.UsageError("--paper sets --ci-test, --score and --ess: leave them out")
-    if draws is None and temperature is not None:
+    if asked.draws is None and asked.temperature is not None:
         raise click.UsageError("--temperature applies to --draws: give --draws too")
-    if draws is not None and k is not None:
+    if asked.draws is not None and asked.k is not None:
         raise click.UsageError("the posterior is over the best graphs (-k) or over draws (--draws): give one")
     if settings["n_jobs"] == 0:
         raise click.UsageError("--jobs is 0: give the number of workers, or -1 for all cores")
+    output = out.folder
     if output is None:
         held: AbstractContextManager[None] = nullcontext()
     else:
         held, settings["checkpoint"] = claimed(writable(output)), output / UNFINISHED
+    if paper:
+        settings["ci_test"] = "cmi-c1"
     make = BRAI.paper if paper else BRAI
-    model = make(
-        s=s,
-        ci_test="cmi-c1" if paper else ci_test,
-        family_score=score,
-        random_state=seed,
-        verbose=not quiet and sys.stderr.isatty(),
-        **settings,
-    )
+    model = make(random_state=seed, verbose=not out.quiet and sys.stderr.isatty(), **settings)
     stopped = False
     with held:
         try:
             _fit(model, data)
-            posterior, source = _posterior(model, k, draws, temperature, prior, seed)
+            posterior, source = _posterior(model, asked, seed)
         except KeyboardInterrupt:
             if output is not None:
                 click.echo("brai: stopped; the same command continues from here", err=True)
@@ -85,7 +82,8 @@ def learn(
                 raise
             click.echo("brai: stopped; this is the best graph so far, with probabilities from the tree", err=True)
             stopped, model.posterior_from = True, "tree"
-            posterior, source = model.posterior(k or 100, prior=prior), {"k": k or 100}
+            k = asked.k or 100
+            posterior, source = model.posterior(k, prior=asked.prior), {"k": k}
         made = {"brai": __version__, "seed": seed, "data": name, "command": _command()}
         known = {**made, **summary(model, data.n_rows, posterior, source)}
         if output is not None:
@@ -94,8 +92,8 @@ def learn(
             if not stopped:
                 unfinished.clear()
     more = ("graph.json", "edges.csv") if output is not None else None
-    click.echo(json.dumps(known, allow_nan=False) if as_json else as_text(known, more))
-    if output is not None and not as_json:
+    click.echo(json.dumps(known, allow_nan=False) if out.as_json else as_text(known, more))
+    if output is not None and not out.as_json:
         kept = [file for file in FILES if file not in known.get("left_out", ())]
         click.echo(f"\n{output}: {', '.join(kept)}", err=True)
     if stopped:
@@ -111,10 +109,9 @@ def _fit(model: BRAI, data: Any) -> None:
         model.fit(data)
 
 
-def _posterior(
-    model: BRAI, k: int | None, draws: int | None, temperature: float | None, prior: Any, seed: int
-) -> tuple[Posterior, dict[str, Any]]:
+def _posterior(model: BRAI, asked: Asked, seed: int) -> tuple[Posterior, dict[str, Any]]:
     """The requested posterior, and a description of its source."""
+    k, draws, temperature, prior = asked
     if draws is not None:
         heat = 1.0 if temperature is None else temperature
         drawing = np.random.SeedSequence([seed, 1])

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG, Family
+from brai.posterior.chains import KINDS, Draws
 from brai.posterior.dp_mcmc import KINDS as DP_KINDS
 from brai.posterior.dp_mcmc import Chain
-from brai.posterior.mcmc import KINDS, Draws
 from brai.posterior.weighted import Posterior, Source
 from brai.runtime import memory
 from brai.tree.ggt import GGT, BootstrapNode, Leaf, Node

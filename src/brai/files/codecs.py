@@ -24,7 +24,7 @@ from brai.files.arrays import (
     tree_from,
     tree_to,
 )
-from brai.posterior.mcmc import KINDS
+from brai.posterior.chains import KINDS
 
 Meta: TypeAlias = Mapping[str, Any]
 Saved: TypeAlias = tuple[dict[str, Any], Arrays]

@@ -26,7 +26,8 @@ from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
 from brai.learners.base import bounds_of
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, RecursiveLearner
-from brai.posterior.mcmc import APART, BLOCKS, ESS, R_HAT, Draws, sample_dags
+from brai.posterior.chains import APART, ESS, R_HAT, Draws
+from brai.posterior.mcmc import BLOCKS, sample_dags
 from brai.posterior.weighted import Posterior, Prior
 from brai.posterior.with_knowledge import posterior_of_dags
 from brai.runtime.checkpoint import Checkpoint

@@ -87,7 +87,7 @@ class Posterior:
     log_scores: Floats
     prior: Prior
     source: Source = "given"
-    chains: Any = None  # of "mcmc", the `brai.posterior.mcmc.Draws` behind it, if they are there
+    chains: Any = None  # of "mcmc", the `brai.posterior.chains.Draws` behind it, if they are there
 
     @classmethod
     def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags", source: Source = "given") -> Posterior:

@@ -7,7 +7,7 @@ layout of `brai.show.report.layout`, as in the report.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +77,8 @@ def graph(
     for a, b, directed in lines(drawn):
         row = rows.get((drawn.names[a], drawn.names[b])) or rows.get((drawn.names[b], drawn.names[a]))
         strength, sure = (row["strength"], row["direction"] >= SURE - TIE) if row else (1.0, True)
-        page.edge(
-            a, b, directed, alpha=crowd * (0.3 + 0.7 * strength), width=0.5 + 1.5 * strength, hollow=not sure
-        )
+        alpha, width = crowd * (0.3 + 0.7 * strength), 0.5 + 1.5 * strength
+        page.edge(a, b, directed, Stroke(width=width, alpha=alpha, hollow=not sure))
         if show:
             page.write(a, b, f"{strength:.0%}")
     page.nodes()
@@ -100,11 +99,11 @@ def compare(a: Any, b: Any, *, names: tuple[str, str] = ("first", "second"), ax:
     differ = {(min(one.line[:2]), max(one.line[:2])): one for one in differences(first, second)}
     for i, j, directed in lines(first):
         if (min(i, j), max(i, j)) not in differ:
-            page.edge(i, j, directed, color=GREY)
+            page.edge(i, j, directed, Stroke(color=GREY))
     looks = {"removed": (ORANGE, "--"), "added": (BLUE, "-"), "turned": (PURPLE, "-")}
     for one in differ.values():
         color, style = looks[one.kind]
-        page.edge(*one.line, color=color, style=style, width=2.2)
+        page.edge(*one.line, Stroke(color=color, style=style, width=2.2))
     page.nodes()
     from matplotlib.lines import Line2D
 
@@ -122,6 +121,16 @@ def _graph_of(source: Any) -> PDAG:
     if isinstance(source, PDAG):
         return source
     return source.pdag if isinstance(source, Network) else source.cpdag_
+
+
+class Stroke(NamedTuple):
+    """How an edge is drawn."""
+
+    color: str = INK
+    style: str = "-"
+    width: float = 1.4
+    alpha: float = 1.0
+    hollow: bool = False  # an arrow head that is not filled
 
 
 class _Page:
@@ -152,18 +161,7 @@ class _Page:
         ends = [(float(self.layout.x[i]), float(self.layout.y[i])) for i in (a, b)]
         return [self._end(a, (between or ends[1:])[0]), *between, self._end(b, (between or ends[:1])[-1])]
 
-    def edge(
-        self,
-        a: int,
-        b: int,
-        directed: bool,
-        *,
-        color: str = INK,
-        style: str = "-",
-        width: float = 1.4,
-        alpha: float = 1.0,
-        hollow: bool = False,
-    ) -> None:
+    def edge(self, a: int, b: int, directed: bool, stroke: Stroke) -> None:
         """Draw the edge from a to b, smooth through its bends, with an arrow head if it is directed."""
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
@@ -180,11 +178,11 @@ class _Page:
             path=Path(vertices, codes),
             arrowstyle="-|>" if directed else "-",
             mutation_scale=14 * scale,
-            lw=width * scale,
-            ls=style,
-            alpha=alpha,
-            edgecolor=color,
-            facecolor="white" if hollow else color,
+            lw=stroke.width * scale,
+            ls=stroke.style,
+            alpha=stroke.alpha,
+            edgecolor=stroke.color,
+            facecolor="white" if stroke.hollow else stroke.color,
             zorder=1,
             gid=f"edge {a} {b}",
         )

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from brai.graphs.knowledge import Bounds
 from brai.graphs.pdag import Family
+from brai.kernels.extension import extension
 from brai.kernels.groups import Known, Piece, cut_out, listed_parents, loads
 from brai.kernels.interface import Evidence, associations
-from brai.kernels.orientation import colliders, direct, extension, orient, split
+from brai.kernels.orientation import colliders, direct, orient, split
 from brai.kernels.resolution import UNKNOWN, UNSOUGHT, Limits, Part, mark_variables, refine, refine_part
 from brai.kinds import kind_of
 from brai.kinds.base import Table

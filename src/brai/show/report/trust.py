@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from brai.data.columns import count
-from brai.posterior.mcmc import APART, ESS, R_HAT, Draws
+from brai.posterior.chains import APART, ESS, R_HAT, Draws
 from brai.posterior.weighted import Posterior
 
 STILL = 0.99  # share of one state above which a column hardly varies
