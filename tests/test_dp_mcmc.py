@@ -63,6 +63,7 @@ def test_log_scores_are_those_of_the_dags_and_in_degree_is_kept():
     assert len({dag for dag, _ in chain.draws()}) > 10
 
 
+@pytest.mark.kernels
 def test_seed_and_order_of_columns():
     data = load_network("asia").sample(200, random_state=2)
     one, two = (sample_dags(data, 300, random_state=4) for _ in range(2))
@@ -73,6 +74,7 @@ def test_seed_and_order_of_columns():
     assert np.array_equal(one.adjacency(), turned.adjacency()[:, ::-1, ::-1])
 
 
+@pytest.mark.kernels
 def test_moves_are_counted():
     data = load_network("cancer").sample(100, random_state=2)
     chain = sample_dags(data, 70, burn_in=33, thin=3, global_share=0.5, random_state=0)
@@ -82,6 +84,7 @@ def test_moves_are_counted():
     assert all(chain.accepted[kind] <= chain.proposed[kind] for kind in KINDS)
 
 
+@pytest.mark.kernels
 def test_blocks_do_not_change_the_chain(monkeypatch):
     """Draws are at steps burn_in + thin, burn_in + 2 thin, …, also where a block of random numbers ends."""
     data = load_network("cancer").sample(100, random_state=2)
@@ -94,6 +97,7 @@ def test_blocks_do_not_change_the_chain(monkeypatch):
     assert (short.parents[-1] != 0).any()
 
 
+@pytest.mark.kernels
 def test_one_variable():
     assert sample_dags(Dataset.from_codes(np.array([[0], [1]])), 3).parents.tolist() == [[0], [0], [0]]
 

@@ -60,6 +60,7 @@ def graph(data, adjacency):
 # ---------------------------------------------------------------- the best network
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("max_parents", [None, 2, 1, 0])
 def test_map_is_the_best_of_all_dags(seed, max_parents):
@@ -103,6 +104,7 @@ def test_one_variable():
 # ---------------------------------------------------------------- the k best classes
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("max_parents", [None, 1])
 def test_k_best_are_the_best_classes(seed, max_parents):
@@ -135,6 +137,7 @@ def test_classes_of_equal_score_are_kept_apart():
 # ---------------------------------------------------------------- edges
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("prior", ["order", "dags"])
 @pytest.mark.parametrize("max_parents", [None, 2, 0])
@@ -146,6 +149,7 @@ def test_edges_are_sums_over_all_dags(seed, prior, max_parents):
     np.testing.assert_allclose(found, np.tensordot(w / w.sum(), all_dags(5), 1), **CLOSE)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("prior", ["order", "dags"])
 def test_nothing_is_lost_where_scores_are_thousands_of_nats_apart(prior):
     """Copies of one variable: the empty set is so far below that its exponential is 0."""

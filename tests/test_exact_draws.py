@@ -39,6 +39,7 @@ def p_value(counts, probabilities):
     return chi2.sf(((seen - awaited) ** 2 / awaited).sum(), len(seen) - 1)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", range(3))
 def test_each_dag_is_drawn_as_often_as_it_is_probable(seed):
     data = problem(seed)

@@ -94,6 +94,7 @@ def test_a_budget_that_is_just_enough_is_no_cause_for_a_warning():
         assert RAI(max_tests=0).fit(rows).n_truncated_ == 1
 
 
+@pytest.mark.slow
 def test_a_small_budget_on_wide_data():
     """Groups left as they stood have hundreds of parents; their score is still a number."""
     data = Dataset.from_codes(np.random.default_rng(0).integers(0, 4, (30, 600)), arities=[4] * 600)

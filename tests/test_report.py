@@ -730,6 +730,7 @@ def test_one_variable(browser, tmp_path):
     assert browser.messages() == []
 
 
+@pytest.mark.slow
 def test_seven_hundred_variables(browser, large, tmp_path):
     model, posterior = large
     browser.open(write(model, tmp_path / "large.html", posterior=posterior))

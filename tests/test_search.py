@@ -80,6 +80,7 @@ def naive_climb(scores, order, tabu, patience, allowed, most, start):
     return None
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("score", ["bdeu", "bic"])
 @pytest.mark.parametrize("tabu", [0, 1, 6])
 @pytest.mark.parametrize("seed", range(4))
@@ -100,6 +101,7 @@ def test_climb_equals_its_twin(seed, tabu, score):
     assert found.log_score == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.kernels
 def test_climbs_obey_and_improve(rng):
     data = random_data(rng, 9, 150, 3, density=0.4)
     scores = FamilyScores(data)
@@ -121,6 +123,7 @@ def test_climbs_obey_and_improve(rng):
 # ---------------------------------------------------------------- tables
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("most", "slack"), [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 3.0), (2, 3.0)])
 def test_table_holds_what_no_subset_beats(rng, most, slack):
     scores = FamilyScores(random_data(rng, 7, 120, 3, density=0.7))
@@ -201,6 +204,7 @@ def test_orders_are_scored_and_moves_are_the_best_ones(rng):
         assert all(best_place(sets, now, v)[1] <= TIE for v in range(7))
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", range(5))
 def test_order_search_finds_the_best_dag_of_five_nodes(seed):
     data = random_data(np.random.default_rng(seed), 5, 80, 3)
@@ -244,6 +248,7 @@ def test_fitted_learners(rng, make):
     assert a.log_score_ == pytest.approx(total, abs=1e-9)
 
 
+@pytest.mark.kernels
 def test_hill_climbing_options(rng):
     data = random_data(rng, 6, 100, 3)
     turned = data.select(data.names[::-1])
@@ -293,6 +298,7 @@ def test_bootstrap_members(rng):
         Bootstrap(HillClimbing(), 0).fit(data)
 
 
+@pytest.mark.kernels
 def test_all_orders_of_a_small_table(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 6, 60, 3, density=0.8)))
     top = max(score_of(table, order) for order in permutations(range(6)))
