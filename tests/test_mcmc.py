@@ -6,8 +6,8 @@ import pytest
 from all_dags import all_dags, bdeu_scores
 from brai import Dataset, Posterior, exact, load_network
 from brai.kinds.scores import FamilyScores
-from brai.posterior.chains import KINDS, Draws
-from brai.posterior.mcmc import SHARES, Space, State, _cumulated, sample_dags, walk
+from brai.posterior.chains import KINDS, MOVES, Draws
+from brai.posterior.mcmc import Space, State, _cumulated, sample_dags, walk
 from brai.search.family_table import FamilyTable
 from conftest import random_data
 
@@ -141,7 +141,7 @@ def test_a_chain_goes_on_where_it_was():
     data = load_network("asia").sample(200, random_state=2)
     table = FamilyTable(FamilyScores(data), slack=5.0)
     seed = np.random.SeedSequence(3)
-    space, shares = Space(table, seed), _cumulated(SHARES)
+    space, shares = Space(table, seed), _cumulated(tuple(MOVES.values()))
     start = State.at(space, empty(8), seed)
     _, parents, scores = walk(space, shares, start, 60, 4, True)
     after, _, _ = walk(space, shares, start, 1, 80, False)

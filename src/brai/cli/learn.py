@@ -165,12 +165,13 @@ def learn(
     """
     from brai.data.dataset import Dataset
     from brai.graphs.knowledge import Knowledge
+    from brai.kinds import kind_of
 
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
     labels = read_states(states)
     with in_options():
         data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
-    if constant := [name for name, own in zip(data.names, data.states, strict=True) if len(own) == 1]:
+    if constant := [name for name, still in zip(data.names, kind_of(data).constant(data), strict=True) if still]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
         warn(f"only one value in {which}: no evidence about its edges, so it has none (or --drop COLUMN)")
     _work(data, file.name, knowledge=known, **options)

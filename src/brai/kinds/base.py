@@ -123,6 +123,10 @@ class Kind(ABC):
     def sizes(self, n_rows: int, levels: NDArray[np.int64]) -> Sizes:
         """What so many rows of such variables take."""
 
+    def common_share(self, data: Any) -> NDArray[np.float64]:
+        """Share of rows that have the most common value of each variable; 0 if that means nothing."""
+        return np.zeros(data.n_variables)
+
     def levels_seen(self, data: Any) -> NDArray[np.int64]:
         """The same as `levels`, where values that do not occur are left out: they take no memory."""
         return self.levels(data)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG, Family
 
-KINDS = ("gibbs", "reversal", "toggle", "pair")  # of moves, see brai.posterior.mcmc
+MOVES = {"gibbs": 0.2, "reversal": 0.2, "toggle": 0.4, "pair": 0.2}  # kinds of moves, and how often each is made
+KINDS = tuple(MOVES)
 R_HAT, ESS, APART = 1.05, 100, 0.3  # limits within which chains are said to have converged
 STILL = 1e-12  # variance of log scores that is rounding
 

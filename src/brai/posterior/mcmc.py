@@ -37,14 +37,13 @@ from brai.graphs.pdag import PDAG, Family
 from brai.kernels import mcmc_moves, mcmc_space
 from brai.kernels.hill_climbing import Memo
 from brai.kernels.interface import MUST, Evidence
-from brai.posterior.chains import KINDS, Draws
+from brai.posterior.chains import KINDS, MOVES, Draws
 from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, seed_sequence
 from brai.runtime.workers import ALONE, Benches, Workers
 from brai.search.family_table import LARGER, PAIRS, SET, FamilyTable
 
-SHARES = (0.2, 0.2, 0.4, 0.2)
 PARTNERS = 10  # of a node, for pair moves
 BLOCKS = 10  # parts of the draws after which the time is looked at
 ROUNDS = 10  # parts of the burn-in after which the table grows
@@ -217,7 +216,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     burn_in: int = 10_000,
     max_parents: int | None = None,
     seed: RandomState = 0,
-    shares: Sequence[float] = SHARES,
+    shares: Sequence[float] = tuple(MOVES.values()),
     deadline: float = math.inf,
     advance: Callable[[], None] = lambda: None,
     workers: Workers = ALONE,

@@ -91,6 +91,10 @@ class Discrete(Kind):
         """Numbers of states that occur."""
         return np.array([len(np.unique(own)) for own in data.codes], np.int64)
 
+    def common_share(self, data: Dataset) -> NDArray[np.float64]:
+        """Share of the most common state."""
+        return np.array([np.bincount(own).max() / data.n_rows for own in data.codes])
+
     def constant(self, data: Dataset) -> NDArray[np.bool_]:
         """Variables of one state."""
         return np.asarray(data.arities == 1)

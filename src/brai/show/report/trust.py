@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from brai.data.columns import count
+from brai.kinds import kind_of
 from brai.posterior.chains import APART, ESS, R_HAT, Draws
 from brai.posterior.weighted import Posterior
 
@@ -122,11 +123,8 @@ def _of_tree(model: Any) -> list[str]:
 
 def _of_data(model: Any) -> list[str]:
     data = model._train
-    still = [
-        name
-        for name, codes in zip(data.names, data.codes, strict=True)
-        if np.bincount(codes).max() >= STILL * data.n_rows
-    ]
+    shares = kind_of(data).common_share(data)
+    still = [name for name, share in zip(data.names, shares, strict=True) if share >= STILL]
     if not still:
         return []
     shown = ", ".join(name[:40] for name in still[:8]) + (f" and {len(still) - 8} more" if len(still) > 8 else "")
