@@ -188,7 +188,7 @@ def members(model):
     return [(cpdag.adjacency.tobytes(), score) for cpdag, score in model.members_], model.n_ci_tests_.tolist()
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_bootstraps_of_many_workers_are_those_of_one(backend):
     wanted = Bootstrap(HillClimbing(), n=8, random_state=1).fit(ASIA)
     with joblib.parallel_config(backend=backend):
@@ -311,3 +311,8 @@ def test_benches_for_two_problems_at_a_time():
     for key in (Disturbing("a"), "b"):
         with BENCHES.one(key, list) as bench:
             assert bench == []
+
+
+def test_a_backend_that_cannot_be_used_is_named():
+    with joblib.parallel_config(backend="multiprocessing"), pytest.raises(ValueError, match="choose 'loky'"):
+        Bootstrap(HillClimbing(), n=4, n_jobs=2, random_state=1).fit(ASIA)

@@ -1,20 +1,14 @@
-"""Every compiled function: arrays and scalars in and out, no Python objects.
+"""Compiled algorithms: arrays and scalars in and out, no Python objects.
 
-- `counts`: contingency tables, the statistic of a conditional-independence (CI) test, the score of a family
-- `lanes`: strings of bits, eight words or eight strings at a time
-- `slicing`, `scoring`: CI tests and family scores on bit slices
-- `refining`: the CI tests of IncreaseResolution
-- `orienting`: v-structures, Meek rules, SplitAutonomous, DAG extension of a leaf
-- `grouping`: parts of groups
-- `completing`: the CPDAG of a DAG
-- `predicting`: predictive probabilities of families
-- `climbing`: hill climbing and tabu search over DAGs
-- `listing`, `ordering`: scored parent sets; local search over orders
-- `maxmin`: max-min parents and children
-- `subsets`, `layers`: dynamic programming over sets of variables; sums over all DAGs
-- `walking`: a chain over DAGs of few variables; `chaining`, `choosing`: of many
+- `interface`: how they reach data: four verbs, for every kind of data
+- `groups`, `resolution`, `orientation`, `extension`: IncreaseResolution, SplitAutonomous, the DAG of a leaf
+- `hill_climbing`, `parent_sets`, `orders`: searches; `mmpc`: max-min parents and children
+- `mcmc_space`, `mcmc_moves`: chains over DAGs; `edge_chain`: of few variables
+- `subsets`, `dag_sums`: dynamic programming over sets of variables; sums over all DAGs
+- `completion`: the CPDAG of a DAG
+- `simd`: bit vectors, eight words at a time
 
-Conventions: ``codes`` is variable-major (d, M); ``weights`` counts how often each of the M rows occurs; graphs
-are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is indexed 0..k-1, and
-``nodes[0..k-1]`` are the variables behind it; ``endo`` marks the endogenous ones (X), the others are X_ex.
+Conventions: graphs are "row to column" (``adj[i, j]`` for i → j, both ways for i – j); a group's sub-graph is
+indexed 0..k-1, and ``nodes[0..k-1]`` are the variables behind it; ``endo`` marks the endogenous ones (X), the
+others are X_ex.
 """

@@ -11,7 +11,8 @@ Scores are in nats and are always those of the full data, never of a bootstrap s
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from brai.graphs.pdag import Family, family_arrays
@@ -37,11 +38,22 @@ class FamilyScores:
         self._terms = self.kind.score_terms(data, score, ess)
         self._work, self._depth = self.kind.workspace(data, 2), 2
         self._known: dict[Family, float] = {}
+        self._idle: list[FamilyScores] = []
         self.n_computed = 0
 
     def twin(self) -> FamilyScores:
         """The same scores with scratch memory of its own, for another thread."""
         return FamilyScores(self.data, self.score, self.ess, self.capacity)
+
+    @contextmanager
+    def lent(self) -> Iterator[FamilyScores]:
+        """A twin that nobody else uses meanwhile; it is made once and used again."""
+        try:
+            twin = self._idle.pop()  # threads may ask at the same time
+        except IndexError:
+            twin = self.twin()
+        yield twin
+        self._idle.append(twin)
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy elsewhere has scratch memory of its own."""

@@ -1,12 +1,16 @@
-"""Front doors: `BRAI` and `RAI`, with the manners of scikit-learn estimators.
+"""`BRAI`: Bayesian structure learning by recursive bootstrap, then search and MCMC.
 
-What `BRAI` can say of its uncertainty is one of two things. The tree's own posterior (``posterior_from="tree"``)
-is the published one: the k best graphs of the tree, or draws of it, weighed by their scores; what the tree does
-not hold counts as impossible, and usually one graph has nearly all the weight. A chain over DAGs
-(``posterior_from="mcmc"``) draws from the posterior over all DAGs with few parents: slower, and right where it
-converges, which R-hat, the effective number of draws and the disagreement of chains tell. Chains start at the best
-graph and where searches from different draws of the tree end, unless that is far below the best: a chain may stay
-in such a mode for ever, and it would count as much as the others.
+`BRAI` offers two posteriors over structures.
+
+- ``posterior_from="tree"`` is the published one: the k best graphs of the tree, or draws from it, weighted by
+  their scores. Graphs that are not in the tree count as impossible, and usually one graph has nearly all the
+  weight.
+- ``posterior_from="mcmc"`` (default) draws DAGs by Markov chain Monte Carlo (MCMC) from the posterior over all
+  DAGs with few parents. It is slower, and correct once the chains have converged; R-hat, the effective sample
+  size and the disagreement of chains are diagnostics.
+
+Chains start at the best graph, and where searches from different draws of the tree end. Starts whose score is far
+below the best are left out: a chain could stay in such a mode, and it would count as much as the others.
 """
 
 from __future__ import annotations
@@ -50,11 +54,11 @@ SLACK = 10.0  # nats below a subset to which chains have parent sets in their ta
 
 
 class ConvergenceWarning(UserWarning):
-    """Chains differ more than chance would have it; probabilities made from them are rough."""
+    """The chains have not converged; probabilities computed from them are rough."""
 
 
 class BRAI(RecursiveLearner):
-    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), and search on from there.
+    """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), followed by a search.
 
     Parameters
     ----------
@@ -62,28 +66,30 @@ class BRAI(RecursiveLearner):
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic"}, the score of the leaves
     ess, max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge
-    polish : bool, search on from the tree for the best graph (brai.search.from_tree); not with an Oracle
-    max_parents : int, parents of a node, at most, in that search and in chains. Where a family of the tree with
-        more of them is worth it, its number is the limit, for all nodes
-    posterior_from : {"mcmc", "tree"}, what probabilities are made from, when they are first asked for; see above
-    n_chains : int, chains
-    n_draws : int, DAGs drawn from each; None for 1000 with up to 20 variables, else 250
-    thin : int, steps of a chain between draws; None for 10 for each variable, 100 at least
-    budget : float, seconds (of the clock) that `fit` may take (the tree two fifths of it if a search follows), and
-        chains as much again; None for no limit. What
-        is there when it ends is valid: the best graph so far, the draws so far. It depends on the machine, then.
-        Listing parent sets is not cut short: seconds with hundreds of variables.
+    polish : bool, whether to search for a better graph, starting from the tree (brai.search.from_tree);
+        not with an Oracle
+    max_parents : int, largest number of parents of a node in the search and in chains. If the tree has a
+        family with more parents that is worth it, the limit is that number, for all nodes
+    posterior_from : {"mcmc", "tree"}, what probabilities are computed from, when first asked for; see above
+    n_chains : int, number of chains
+    n_draws : int, DAGs drawn from each chain; None for 1000 with up to 20 variables, else 250
+    thin : int, steps of a chain between draws; None for 10 times the number of variables, at least 100
+    budget : float, seconds (wall clock) for `fit`, of which the tree gets two fifths if a search follows;
+        chains get as much again. None for no limit. When time is over, the best graph and the draws so far are
+        the result: valid, but dependent on the speed of the machine. Listing parent sets is not interrupted; it
+        takes seconds with hundreds of variables
     draw : {"exact", "paper"}, how `sample` draws; see brai.tree.draws
-    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result.
+    random_state : int, SeedSequence, Generator, RandomState or None. The same seed gives the same result
     n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
-        brai.runtime.workers); changes no result
-    checkpoint : a folder for finished parts of `fit` and `chains`, or None. A run that was killed goes on from
-        there with the same data, settings and seed, to the same result; the folder may be deleted when it is done
-    verbose : bool, a progress bar on standard error
+        brai.runtime.workers). The result does not depend on it
+    checkpoint : a folder for finished parts of `fit` and `chains`, or None. A run that was killed continues
+        from there with the same data, settings and seed, to the same result. Delete the folder when the run is
+        done
+    verbose : bool, whether to show a progress bar on standard error
 
     Attributes
     ----------
-    cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP)
+    cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP, maximum a posteriori)
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
     """
@@ -314,11 +320,11 @@ class BRAI(RecursiveLearner):
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
             return self._weighed(lambda own: Posterior.from_draws(drawn, own, source="tree"), prior or "classes")
         if k is None and self.posterior_from == "mcmc":
-            chains = self.chains()
-            chained = chains.draws(self.dag_.names)
+            chains, names = self.chains(), self.dag_.names
             if self._obeyed is not None:
-                return posterior_of_dags(chained, prior, chains)
-            return Posterior.from_draws(chained, prior or "dags", "dags", "mcmc", chains)
+                return posterior_of_dags(chains.draws(names), prior, chains)
+            drawn_dags = chains.draws()  # one permutation, at the door
+            return Posterior.from_draws(drawn_dags, prior or "dags", "dags", "mcmc", chains).reordered(names)
         best = self.k_best(100 if k is None else k)
         return self._weighed(lambda own: Posterior.from_scores(best, own, "tree"), prior or "dags")
 

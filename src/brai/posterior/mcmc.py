@@ -61,7 +61,7 @@ class Space:
 
     def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
         self.names, self.d = table.scores.data.names, table.scores.data.n_variables
-        self.scores, self.key = table.scores.twin(), secrets.token_hex(8)
+        self.scores, self.key = table.scores, secrets.token_hex(8)
         announce(mcmc_moves.run, table.scores.kind.compiled_for(table.scores.data))
         sets = table.arrays()
         largest = int(np.diff(sets.begin).max())

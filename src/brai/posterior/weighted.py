@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -88,6 +88,7 @@ class Posterior:
     prior: Prior
     source: Source = "given"
     chains: Any = None  # of "mcmc", the `brai.posterior.chains.Draws` behind it, if they are there
+    inside: tuple[PDAG, ...] | None = None  # the same graphs with nodes sorted by name, if they are there
 
     @classmethod
     def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags", source: Source = "given") -> Posterior:
@@ -172,7 +173,13 @@ class Posterior:
 
     @cached_property
     def _classes(self) -> tuple[EquivalenceClass, ...]:
-        return tuple(EquivalenceClass(cpdag.reorder(self._sorted_names)) for cpdag in self.cpdags)
+        ranked = self.inside or (cpdag.reorder(self._sorted_names) for cpdag in self.cpdags)
+        return tuple(map(EquivalenceClass, ranked))
+
+    def reordered(self, names: Sequence[str]) -> Posterior:
+        """The same posterior with nodes in another order."""
+        inside = self.cpdags if self.names == self._sorted_names else self.inside
+        return replace(self, cpdags=tuple(cpdag.reorder(names) for cpdag in self.cpdags), inside=inside)
 
     def _outward(self, matrix: Floats) -> Floats:
         """A matrix over sorted names, in the order of names."""

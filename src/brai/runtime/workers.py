@@ -156,9 +156,11 @@ def as_they_come(
     elif isinstance(get_active_backend(prefer=prefer)[0], ThreadingBackend):
         yield from _in_threads(function, tasks, shared, int(joblib.effective_n_jobs(n_jobs)))
     else:
-        streams = getattr(get_active_backend(prefer=prefer)[0], "supports_return_generator", False)
-        way = "generator_unordered" if streams else "list"  # multiprocessing has all results at the end only
-        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as=way, batch_size=1)
+        backend = get_active_backend(prefer=prefer)[0]
+        if not getattr(backend, "supports_return_generator", False):  # multiprocessing: a fork of threads may hang
+            name = type(backend).__name__.removesuffix("Backend").lower()
+            raise ValueError(f"joblib's backend {name!r} cannot be used: choose 'loky', 'threading' or 'dask'")
+        parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered", batch_size=1)
         results = parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
         with _quietly_closed(results):
             for own in results:  # noqa: UP028 - yield from would close them itself
@@ -194,8 +196,7 @@ def _quietly_closed(results: Any) -> Iterator[None]:
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if hasattr(results, "close"):
-                results.close()
+            results.close()
 
 
 def _numbered(

@@ -134,16 +134,17 @@ def climbed_graph(
     d = scores.data.n_variables
     most = max(max_parents, *(len(parents) for _, parents in families))
     start, orders = adjacency_of(families, d), [range(d)]
-    found = hill_climb(
-        scores.twin(),
-        start=start,
-        allowed=allowed,
-        required=required,
-        max_parents=most,
-        orders=orders,
-        seed=seed,
-        deadline=on_this_clock(end),
-    )
+    with scores.lent() as own:
+        found = hill_climb(
+            own,
+            start=start,
+            allowed=allowed,
+            required=required,
+            max_parents=most,
+            orders=orders,
+            seed=seed,
+            deadline=on_this_clock(end),
+        )
     before = Draw(tuple(families), log_score)
     best = max(before, Draw(found.families, found.log_score), key=lambda own: own.log_score)
     return best.families, best.log_score, found.in_time

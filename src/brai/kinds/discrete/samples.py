@@ -57,7 +57,7 @@ def _sliced(
 
 
 def _words(rows: int) -> int:
-    """Of 64 rows, in eights."""
+    """Number of 64-bit words for so many rows, a multiple of LANES."""
     return -(-rows // (64 * LANES)) * LANES
 
 

@@ -16,7 +16,6 @@ import reprlib
 import time
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -143,8 +142,7 @@ def _reordered(posterior: Posterior, names: tuple[str, ...]) -> Posterior:
         raise ValueError(
             f"model and posterior differ in {reprlib.repr(sorted(lone))}: give a posterior of the model"
         )
-    cpdags = tuple(cpdag.reorder(names) for cpdag in posterior.cpdags)
-    return replace(posterior, cpdags=cpdags)
+    return posterior.reordered(names)
 
 
 def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name: str | None) -> list[list[str]]:
