@@ -591,7 +591,7 @@ def test_labels_of_any_plain_type() -> None:
         assert one.states == ((0, 1), (False, True), (0.5, "x"))
         assert [type(label) for labels in one.states for label in labels] == [int, int, bool, bool, float, str]
     assert net.sample(5, random_state=0).states == net.states
-    with pytest.raises(ValueError, match=r"'a'.*nan.*own label"):
+    with pytest.raises(ValueError, match=r"'a'.*nan.*give missing values a label"):
         Network(("a",), ((0, math.nan),), ((),), (half,))
 
 
@@ -1128,7 +1128,7 @@ def test_conforming_matches_text_that_spells_a_value(tmp_path: Path) -> None:
         ({"a": ["x"], "n": ["7"]}, r"'n' holds '7' in row 1, .*\[1, 2, 3\]"),
         ({"a": ["x", None], "n": [1, 1]}, "'a' has 1 missing value, the first in row 2: drop"),
         ({"a": ["x", "x"], "n": [1, math.nan]}, "'n' has 1 missing value, the first in row 2"),
-        ({"a": ["x", "x"], "n": [1]}, "'n' has 1 row where column 'a' has 2"),
+        ({"a": ["x", "x"], "n": [1]}, "'n' has 1 row, but column 'a' has 2"),
         (pd.DataFrame([["x", "x", 1]], columns=["a", "a", "n"]), "'a'.*rename or drop"),
         (np.zeros((0, 2), int), "no rows"),
     ],

@@ -167,7 +167,7 @@ def test_chains_that_disagree_are_reported():
     column = rng.integers(0, 3, 2000)
     noisy = [np.where(rng.random(2000) < 0.02, rng.integers(0, 3, 2000), column) for _ in range(7)]
     model = BRAI(random_state=0, n_draws=4, thin=1).fit(Dataset.from_codes(np.stack(noisy, axis=1)))
-    with pytest.warns(ConvergenceWarning, match=r"R-hat .* effective number of draws .* raise n_draws"):
+    with pytest.warns(ConvergenceWarning, match=r"R-hat .* effective sample size .* increase n_draws"):
         model.edge_probabilities()
 
 

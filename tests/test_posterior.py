@@ -472,9 +472,7 @@ def test_arrays_cannot_be_written(rng):
     for own in (found.probabilities, found.log_scores):
         with pytest.raises(ValueError, match="read-only"):
             own[0] = 5.0
-    assert repr(found) == (
-        "Posterior(1 CPDAG of 2 variables, as uncertain as 1.0 equally probable ones; uniform prior on dags)"
-    )
+    assert repr(found) == ("Posterior(1 CPDAG of 2 variables, effective number 1.0; uniform prior on dags)")
 
 
 def test_with_knowledge_a_posterior_speaks_of_dags():

@@ -127,8 +127,8 @@ class Posterior:
         rank = np.argsort(-weights, kind="stable")
         probabilities = (weights / math.fsum(weights))[rank]
         cpdags, scores = list(found), np.array([score for _, score in found.values()])[rank]
-        for own in (probabilities, scores):
-            own.setflags(write=False)
+        probabilities.setflags(write=False)
+        scores.setflags(write=False)
         return cls(tuple(cpdags[i] for i in rank), probabilities, scores, prior, source, chains)
 
     @property
@@ -162,10 +162,11 @@ class Posterior:
         return [(self.cpdags[i], float(self.log_scores[i])) for i in drawn]
 
     def __repr__(self) -> str:
-        return (
-            f"Posterior({count(len(self), self.kind)} of {count(len(self.names), 'variable')}, as uncertain as "
-            f"{self.n_effective:.1f} equally probable ones; uniform prior on {self.prior})"
+        graphs, effective = (
+            f"{count(len(self), self.kind)} of {count(len(self.names), 'variable')}",
+            self.n_effective,
         )
+        return f"Posterior({graphs}, effective number {effective:.1f}; uniform prior on {self.prior})"
 
     @cached_property
     def _sorted_names(self) -> tuple[str, ...]:
@@ -352,9 +353,7 @@ def _number(value: Any) -> float:
 
 
 def frequency_variance(frequency: Any, n: int) -> Any:
-    """Variance of a frequency of n draws; two successes and failures are added, as Agresti & Coull (1998) do,
-    so that 0 of n and n of n are not taken for certain.
-    """
+    """Variance of a frequency of n draws, with two successes and failures added (Agresti & Coull 1998)."""
     share = (frequency * n + 2) / (n + 4)
     return share * (1 - share) / (n + 4)
 
