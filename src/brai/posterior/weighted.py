@@ -162,11 +162,8 @@ class Posterior:
         return [(self.cpdags[i], float(self.log_scores[i])) for i in drawn]
 
     def __repr__(self) -> str:
-        graphs, effective = (
-            f"{count(len(self), self.kind)} of {count(len(self.names), 'variable')}",
-            self.n_effective,
-        )
-        return f"Posterior({graphs}, effective number {effective:.1f}; uniform prior on {self.prior})"
+        graphs = f"{count(len(self), self.kind)} of {count(len(self.names), 'variable')}"
+        return f"Posterior({graphs}, effective number {self.n_effective:.1f}; uniform prior on {self.prior})"
 
     @cached_property
     def _sorted_names(self) -> tuple[str, ...]:
