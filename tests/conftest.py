@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import warnings
+
+import numba
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from brai import BRAI
 from brai.data.dataset import Dataset
 
 collect_ignore = ["golden/make.py"]  # needs foreign software
@@ -14,6 +19,19 @@ settings.register_profile(
     "stable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("stable")
+
+
+def pytest_collection_finish(session):
+    """Before a large run each of two workers compiles for another type of codes; else both would compile the same.
+
+    What the other has compiled comes from disk then. Where all is compiled it takes a second.
+    """
+    states = {"gw0": 3, "gw1": 300}.get(os.environ.get("PYTEST_XDIST_WORKER", ""))
+    if states and len(session.items) > 1000 and not numba.config.DISABLE_JIT:
+        codes = np.random.default_rng(0).integers(0, [states, 2, 2, 2], (100, 4))
+        with warnings.catch_warnings(action="ignore"):  # so few draws do not converge
+            data = Dataset.from_codes(codes, arities=[states, 2, 2, 2])
+            BRAI(s=2, n_draws=10, random_state=0).fit(data).edge_probabilities()
 
 
 def random_dag(rng: np.random.Generator, d: int, density: float) -> np.ndarray:

@@ -127,6 +127,7 @@ def test_rai_is_one_class():
     assert np.array_equal(model.markov_blanket_probabilities() == 1, model.cpdag_.moral())
 
 
+@pytest.mark.slow
 def test_held_out_score_chooses(rng):
     data = load_network("asia").sample(600, random_state=0)
     frame = pd.DataFrame(

@@ -180,6 +180,7 @@ def test_a_run_that_is_killed_again_and_again_goes_on(folder, whole, full, monke
         assert seen.get(path.name, path.stat().st_mtime_ns) == path.stat().st_mtime_ns
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_ctrl_c_ends_a_run_and_it_goes_on(folder, whole):
     for pattern in ("tree-*", "chain-9-*"):

@@ -62,6 +62,7 @@ def test_a_cluster_changes_nothing(case, client):
         same(learnt(case)[1], wanted)
 
 
+@pytest.mark.slow
 def test_bootstraps_of_a_cluster_are_those_of_one_worker(client):
     wanted = Bootstrap(HillClimbing(), n=8, random_state=1).fit(ASIA)
     with joblib.parallel_config(backend="dask"):

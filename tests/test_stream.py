@@ -234,6 +234,7 @@ print(peak() - low, data.n_rows)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in kB on Linux only")
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_tall_file_takes_little_memory(kind: str, tmp_path: Path) -> None:
