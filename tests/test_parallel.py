@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from joblib.externals.loky import reusable_executor
 
 from brai import BRAI, Bootstrap, HillClimbing, load_network
 from brai.data.dataset import Dataset
@@ -31,6 +32,14 @@ from conftest import random_data
 
 ASIA = load_network("asia").sample(400, random_state=0)
 FEW = {"n_chains": 2, "n_draws": 20, "thin": 10, "random_state": 3}
+
+
+@pytest.fixture(autouse=True)
+def no_idle_processes():
+    """Each test has processes of its own: joblib keeps idle ones a while, and they may end as a task comes."""
+    yield
+    if (pool := reusable_executor._executor) is not None:
+        pool.shutdown(wait=True, kill_workers=True)
 
 
 def with_many_states() -> Dataset:
