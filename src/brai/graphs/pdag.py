@@ -31,7 +31,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -329,11 +329,7 @@ class PDAG:
         names = tuple(names)
         if names == self.names:
             return self
-        order = [self._at(name) for name in names]
-        if not len(set(order)) == len(order) == len(self.names):
-            times = Counter(names)
-            wrong = [name for name in self.names if times[name] != 1]
-            raise ValueError(f"nodes {_few(wrong)} are missing or repeated in the order: give each node once")
+        order = _permutation(self.names, names)
         return PDAG._trusted(names, self.adjacency[order][:, order])
 
     def shd(self, other: PDAG) -> int:
@@ -364,6 +360,18 @@ class PDAG:
         lines += [f"  {_quoted(a)} -> {_quoted(b)};" for a, b in self.directed_edges()]
         lines += [f"  {_quoted(a)} -> {_quoted(b)} [dir=none];" for a, b in self.undirected_edges()]
         return "\n".join(["digraph {", *lines, "}", ""])
+
+
+@lru_cache(maxsize=16)  # thousands of graphs are reordered the same way
+def _permutation(names: tuple[str, ...], wanted: tuple[str, ...]) -> NDArray[np.int64]:
+    """Index in ``names`` of each of the wanted names, which are the same in another order."""
+    index = {name: i for i, name in enumerate(names)}
+    order = [_place(name, index) for name in wanted]
+    if not len(set(order)) == len(order) == len(names):
+        times = Counter(wanted)
+        wrong = [name for name in names if times[name] != 1]
+        raise ValueError(f"nodes {_few(wrong)} are missing or repeated in the order: give each node once")
+    return np.array(order, np.int64)
 
 
 def cpdag_of(families: Iterable[Family], names: tuple[str, ...]) -> PDAG:

@@ -24,6 +24,7 @@ class Limits(NamedTuple):
 
 
 UNLIMITED = Limits()
+NOTHING = np.zeros((0, 3), np.int32)  # no room: removed edges are not listed
 UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
 
 
@@ -193,16 +194,16 @@ def refine(
     be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
     for v-structures to be read off, but neither end is in a condition set for the other's sake.
     """
-    nodes, endo, adj = piece.nodes, piece.endo, piece.adj
-    tests, cut, nothing = 0, False, np.zeros((0, 3), np.int32)
+    k, endo, adj = len(piece.nodes), piece.endo, piece.adj
+    tests, cut = 0, False
     for which in (BOTH,) if endo.all() else (OUTER, BOTH):
         start = adj.copy()
-        for first in range(0, len(nodes), limits.some):
+        for first in range(0, k, limits.some):
             cut = cut or (first > 0 and time.monotonic() > limits.deadline)
             if not cut:
-                part = Part(n, which, first, min(len(nodes), first + limits.some), limits.budget - tests)
+                part = Part(n, which, first, min(k, first + limits.some), limits.budget - tests)
                 made, pool_end, _, cut = refine_part(
-                    evidence, piece, start, pool_end, part, association, bounds, nothing
+                    evidence, piece, start, pool_end, part, association, bounds, NOTHING
                 )
                 tests += made
     return tests, pool_end, cut
