@@ -1,21 +1,26 @@
-"""FamilyTable: for each variable the scored parent sets worth considering, best first.
+"""`FamilyTable`: the scored parent sets of each variable, without those that one of their subsets beats.
 
-Score-based methods of every kind need only these: search over orders, exact dynamic programming, MCMC over
-orders. A set is worth considering only if it scores higher than each of its subsets, for whenever it can be
-chosen, so can they. To begin with the table holds sets of up to two parents (of the most promising candidates
-where variables are many), and larger ones of the few candidates that promise most. It grows on demand: by
-families found elsewhere, such as those of a tree's leaves (`add`), and around a graph (`grow`).
+Search over orders and MCMC work on this table. A parent set is kept only if its local score is higher than that
+of each of its subsets: a subset causes no cycle that the set would not cause. At first these sets are scored:
 
-A sum over graphs, as in MCMC, needs more: with ``slack`` the table keeps sets whose score is at most so much below
-that of a subset. What is left out then has at most exp(-slack) of the weight of a set that fits whenever it does.
+- the empty set and all single parents,
+- pairs of the PAIRS most promising candidate parents,
+- larger sets, up to ``max_parents``, of the LARGER most promising candidates.
 
-A variable of one state has no parents and is none: no data could tell.
+The table grows on demand: by given families, such as those of a tree's leaves (`add`), and by neighbours of the
+families of a graph (`grow`).
 
-With ``required`` edges (row to column) every set of a variable holds the parents that it must have, though they
-be more than ``max_parents``.
+**Slack.** A sum over graphs, as in MCMC, needs more sets. With ``slack`` the table also keeps sets whose score is
+at most ``slack`` nats below that of a subset. A scored set that is left out then has at most exp(-slack) times the
+weight of one of its subsets.
 
-Candidates are lists for each variable, so any number of variables will do. Costs: about d²·(d - 1)/2 scores for
-pairs up to PAIRS variables, then a number in proportion to d.
+**Constant variables.** A variable with one state has no parents and no children: data say nothing about them.
+
+**Required edges.** With ``required`` (row to column) each set of a variable contains its required parents, even if
+these are more than ``max_parents``.
+
+**Cost.** Each variable needs d - 1 local scores for single parents, and one for each pair of at most PAIRS
+candidates.
 """
 
 from __future__ import annotations
@@ -37,13 +42,22 @@ from brai.runtime.jit import announce
 
 Listed: TypeAlias = list[tuple[tuple[int, ...], float]]
 
-PAIRS = 60  # candidates of which all pairs are scored
-LARGER = 14  # candidates of which larger sets are scored
-SET = 500  # bytes of a parent set: a tuple in a dict, and its place in arrays
+PAIRS = 60  # candidate parents of a variable; all their pairs are scored
+LARGER = 14  # candidate parents of a variable; their larger sets are scored
+SET = 500  # bytes for each parent set: a tuple in a dict, and its entries in arrays
 
 
 class FamilyTable:
-    """Scored parent sets by variable; ``sets[v]`` maps parents (sorted) to the score, unordered."""
+    """Scored parent sets; ``sets[v]`` is a dict from sorted parents of v to the local score, in no order.
+
+    Parameters
+    ----------
+    scores : FamilyScores, which computes local scores
+    max_parents : int, largest parent set listed; `add` takes larger ones too
+    pairs, larger : int, numbers of candidate parents of which pairs and larger sets are scored
+    slack : float, nats by which a set may score below one of its subsets
+    allowed, required : (d, d) bool arrays, edges i → j that may and that must exist; by default all and none
+    """
 
     def __init__(
         self,
@@ -57,9 +71,9 @@ class FamilyTable:
         required: NDArray[np.bool_] | None = None,
     ):
         if max_parents < 0:
-            raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, from 0 on")
+            raise ValueError(f"max_parents is {max_parents}: give the largest number of parents, 0 or more")
         if not 0 <= larger <= 24:
-            raise ValueError(f"larger is {larger}: give the number of candidates for larger sets, 0 to 24")
+            raise ValueError(f"larger is {larger}: give the number of candidate parents for larger sets, 0 to 24")
         self.scores, self.max_parents, self.slack = scores, max_parents, slack
         self._margin = TIE - slack
         self._pairs, self._larger = pairs, larger
@@ -74,23 +88,23 @@ class FamilyTable:
         self.allowed |= self.required
         self._always = [tuple(np.flatnonzero(own).tolist()) for own in self.required.T]
         announce(larger_sets, scores.kind.compiled_for(scores.data))
-        self.near: list[list[int]] = [[]] * d  # the most promising candidates of each variable
+        self.near: list[list[int]] = [[]] * d  # candidate parents of each variable, most promising first
         self.sets: list[dict[tuple[int, ...], float]] = [self._listed(v) for v in range(d)]
-        self._looked: set[tuple[Family, float]] = set()  # families that `grow` has seen
+        self._looked: set[tuple[Family, float]] = set()  # (family, within) that `grow` has expanded
         self._sorted: list[Listed] = [[]] * d
         self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
 
     @property
     def bounds(self) -> NDArray[np.uint8]:
-        """Edges as kernels take them: 0 for those that may not be, 1 that may, MUST that must."""
+        """Edges as kernels expect them, (d, d): 0 is forbidden, 1 is allowed, MUST is required."""
         return np.asarray(self.allowed + self.required.astype(np.uint8))
 
     def least(self) -> tuple[Family, ...]:
-        """The DAG of the edges that must be."""
+        """The DAG that has the required edges only, as families."""
         return tuple(enumerate(self._always))
 
     def __len__(self) -> int:
-        """Number of parent sets in all."""
+        """Number of parent sets of all variables."""
         return sum(map(len, self.sets))
 
     def _listed(self, v: int) -> dict[tuple[int, ...], float]:
@@ -124,7 +138,7 @@ class FamilyTable:
         return found
 
     def _listed_with(self, v: int, always: tuple[int, ...]) -> dict[tuple[int, ...], float]:
-        """The same for a variable that must have certain parents: they, and others while there is room."""
+        """As `_listed`, for a variable with required parents ``always``: these alone, and with further parents."""
         candidates = [c for c in np.flatnonzero(self.allowed[:, v]).tolist() if c not in always]
         alone = self.scores.families([(v, always)])[0]
         found = {always: alone}
@@ -180,9 +194,9 @@ class FamilyTable:
             found[tuple(sorted(p for p in own if p >= 0))] = value
 
     def add(self, families: Iterable[Family]) -> int:
-        """Take in families from elsewhere, of any size; the number of those that were new and worth it."""
+        """Add given families, of any size, that beat their subsets; returns how many were added."""
         new = [f for f in dict.fromkeys(families) if f[1] not in self.sets[f[0]] and self._may(f)]
-        new.sort(key=lambda family: len(family[1]))  # subsets first
+        new.sort(key=lambda family: len(family[1]))  # so that subsets are added before their supersets
         added = 0
         for (v, parents), score in zip(new, self.scores.families(new), strict=True):
             if score > self._best_within(v, parents) + self._margin:
@@ -192,7 +206,7 @@ class FamilyTable:
         return added
 
     def _best_within(self, v: int, parents: tuple[int, ...]) -> float:
-        """The highest score of a listed set within these."""
+        """Highest local score of a listed set that is a subset of ``parents``."""
         known = self.sets[v]
         if 1 << len(parents) > len(known):
             inside = set(parents)
@@ -205,12 +219,12 @@ class FamilyTable:
         return bool(self.allowed[list(parents), v].all()) and set(parents).issuperset(self._always[v])
 
     def grow(self, families: Sequence[Family], within: float = math.inf) -> int:
-        """Look around a graph: families with one parent more, fewer or exchanged; the number taken in.
+        """Add neighbours of the given families: one parent more, fewer or replaced. Returns how many were added.
 
-        With a parent more or exchanged, scores are at most ``within`` below that of the family they come from, and
-        there are at most ``max_parents`` parents: with BDeu, variables that hardly vary gain by ever more of them.
-        Parents may come from all variables where these are few, else from those of which pairs were listed or a
-        set was added.
+        A family with an added or replaced parent has at most ``max_parents`` parents, and its score is at most
+        ``within`` nats below that of the given family. The limit on parents is needed with BDeu: a variable that
+        is nearly constant gains by ever more parents. New parents are taken from ``near``: the PAIRS most
+        promising candidates, and parents in families that were added.
         """
         around: list[Family] = []
         families = [family for family in families if (family, within) not in self._looked]
@@ -229,13 +243,13 @@ class FamilyTable:
         return self.add(around)
 
     def arrays(self, *, any_order: bool = False) -> Sets:
-        """The table as `brai.kernels.orders` takes it, and as `families` reads it back.
+        """The table as arrays for `brai.kernels.orders`; `families` converts choices back.
 
-        With ``any_order`` a variable that must have certain parents has the empty set too, for orders in which
-        they come later: with a score so low that an order that obeys is better, however bad it is otherwise.
+        With ``any_order`` a variable with required parents also has the empty set, for orders in which these come
+        later. Its score is so low that every order that respects the required edges is better.
         """
         for v, own in enumerate(self.sets):
-            if len(own) != len(self._sorted[v]):  # sets are added, never taken out
+            if len(own) != len(self._sorted[v]):  # sets are added, never removed
                 self._sorted[v] = sorted(own.items(), key=lambda item: (-item[1], item[0]))
                 self._packed[v] = _packed(self._sorted[v])
         packed = self._packed
@@ -251,20 +265,20 @@ class FamilyTable:
         return Sets(first, scores, begin, members, earliest_sets(first, begin, members))
 
     def families(self, sets: Sets, chosen: NDArray[np.int64]) -> tuple[Family, ...]:
-        """The families behind the chosen sets, one for each variable."""
+        """The family of each variable, given the index of its chosen set in ``sets``."""
         starts = sets.first[:-1]
         return tuple((v, self._sorted[v][int(e - starts[v])][0]) for v, e in enumerate(chosen))
 
 
 def _packed(listed: Listed) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int32]]:
-    """Scores, numbers of members, and members in a row."""
+    """Scores, sizes and concatenated members of the listed sets."""
     scores = np.array([score for _, score in listed])
     sizes = np.array([len(parents) for parents, _ in listed], np.int64)
     return scores, sizes, np.array([p for parents, _ in listed for p in parents], np.int32)
 
 
 def bytes_needed(n_rows: int, d: int, max_parents: int) -> float:
-    """Bytes of a table, and of a search on it."""
+    """Estimated bytes of a table and of a search on it."""
     larger = sum(math.comb(min(LARGER, d - 1), n) for n in range(3, min(max_parents, LARGER) + 1))
-    sets = d + math.comb(min(PAIRS, d - 1), 2) + larger  # of a variable, that are looked at
+    sets = d + math.comb(min(PAIRS, d - 1), 2) + larger  # sets of a variable that are scored
     return SET * d * min(sets, 100 + n_rows / 20) + 40 * d * d + 4e6

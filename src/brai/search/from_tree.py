@@ -1,10 +1,12 @@
-"""From the tree to the best graph that can be found: search over orders, started with what the tree knows.
+"""Search for a graph of higher score, started from the tree ("polish").
 
-The published method takes the best graph of the tree. Its families and its draws are worth more: the families of
-all leaves go into a `FamilyTable` with the most promising sets around them, and searches over orders start from
-distinct draws of the tree besides random orders. From the best of what they find tabu search over graphs goes on,
-which is not bound to the table; what it finds enters the table, which then grows around it, and so on by turns
-until neither finds anything better.
+The published method ends with the best graph of the tree. Here a search follows:
+
+1. The families of all leaves are added to a `FamilyTable`.
+2. Searches over orders start from distinct draws of the tree and from random orders.
+3. Tabu searches over DAGs start from the best DAGs found. They may use parent sets that are not in the table.
+4. The families of the best DAG are added to the table, which grows around them; then a search over orders and a
+   tabu search start from this DAG. Step 4 is repeated until neither search improves the score.
 """
 
 from __future__ import annotations
@@ -28,16 +30,16 @@ from brai.search.orders import search_by_order
 from brai.tree.draws import best_route, sample_routes
 from brai.tree.ggt import GGT
 
-STARTS = 5  # draws of the tree that searches start from, the best one included
-TEMPERATURES = (10.0, 100.0, math.inf)  # of these draws: at 1 they are nearly always the best one
-RESTARTS, FEWER, MANY = 20, 10, 100  # searches from random orders; fewer where there are many variables
-CLIMBED = 15  # distinct ends of these searches that tabu search goes on from
-KICKS = 10  # for each variable, after each climb
-ROUNDS = 20  # tabu searches at most
+STARTS = 5  # graphs of the tree that searches start from, the best one included
+TEMPERATURES = (10.0, 100.0, math.inf)  # of these draws; at temperature 1 nearly all are the best graph
+RESTARTS, FEWER, MANY = 20, 10, 100  # random orders to start from; FEWER with more than MANY variables
+CLIMBED = 15  # distinct results of these searches that tabu searches start from
+KICKS = 10  # kicks per variable after each climb
+ROUNDS = 20  # largest number of repetitions of step 4
 
 
 class Polished(NamedTuple):
-    """The best DAG found, its log score, and what the steps reached."""
+    """The best DAG found as families, its log score, and the log score after each step."""
 
     families: tuple[Family, ...]
     log_score: float
@@ -55,7 +57,12 @@ def polish(
     seed: np.random.SeedSequence,
     workers: Workers = ALONE,
 ) -> Polished:
-    """Search on from a tree; the table takes in its families. At ``deadline`` (of `time.monotonic`) it ends."""
+    """Search for the DAG of highest score, starting from the tree if there is one.
+
+    The families of the tree are added to ``table``. At ``deadline`` (`time.monotonic`) the best DAG so far is
+    returned. ``n_draws`` is the number of graphs of the tree to start from; ``restarts`` is the number of random
+    orders, None for RESTARTS or FEWER.
+    """
     scores = table.scores
     trace: list[tuple[str, float]] = []
     draws: list[Draw] = []
@@ -81,7 +88,7 @@ def polish(
     limits = (scores, table.allowed, table.required, table.max_parents, on_all_clocks(deadline), seed)
 
     def climb(graphs: Sequence[Draw], key: str) -> Draw:
-        """The best that tabu searches reach from these."""
+        """The best result of tabu searches from these DAGs."""
         tasks = [(one.families, one.log_score) for one in graphs]
         keys = [f"{key}-{i}" for i in range(len(tasks))]
         kept, of = (lambda own: own is not None and own[2]), [table.max_parents]
@@ -126,8 +133,10 @@ def climbed_graph(
     families: Sequence[Family],
     log_score: float,
 ) -> tuple[tuple[Family, ...], float, bool] | None:
-    """Tabu search from a DAG, with as many parents as the table or the DAG has, and whether it came to its end;
-    None after ``end`` (of `time.time`).
+    """Tabu search from a DAG: the best families, their log score, and whether the search finished in time.
+
+    The limit on parents is ``max_parents`` or, if larger, the largest parent set of the DAG. Returns None if
+    ``end`` (`time.time`) is past.
     """
     if time.time() > end:
         return None
@@ -151,7 +160,7 @@ def climbed_graph(
 
 
 def distinct_draws(tree: GGT, n: int, seed: np.random.SeedSequence) -> list[Draw]:
-    """The best DAG of the tree, and up to n - 1 others, drawn at rising temperatures until there are so many."""
+    """The best DAG of the tree and up to n - 1 others, drawn at rising temperatures until there are n."""
     rng = np.random.Generator(np.random.PCG64(seed))
     found = dict.fromkeys([best_route(tree)])
     for temperature in TEMPERATURES:
@@ -169,7 +178,10 @@ def climbed_draws(
     seed: np.random.SeedSequence,
     workers: Workers = ALONE,
 ) -> list[tuple[Family, ...]]:
-    """DAGs of at least this score that searches over orders reach from draws of the tree, one for each score."""
+    """DAGs that searches over orders reach from n draws of the tree, with a log score of at least ``least``.
+
+    DAGs of equal score are returned once.
+    """
     starts = [order_of(draw.families, table.scores.data.n_variables) for draw in distinct_draws(tree, n, seed)]
     found = search_by_order(
         table,
@@ -186,7 +198,7 @@ def climbed_draws(
 
 
 def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:
-    """A DAG as an array, row to column."""
+    """Adjacency matrix of a DAG given by families; row to column."""
     out = np.zeros((d, d), np.uint8)
     for v, parents in families:
         out[list(parents), v] = 1
@@ -194,5 +206,5 @@ def adjacency_of(families: Sequence[Family], d: int) -> NDArray[np.uint8]:
 
 
 def order_of(families: Sequence[Family], d: int) -> list[int]:
-    """A topological order of a DAG."""
+    """A topological order of a DAG given by families."""
     return list(topological_order(adjacency_of(families, d)))

@@ -1,12 +1,13 @@
 """Search for the DAG of highest score: hill climbing and tabu search over graphs.
 
-Hill climbing makes the best addition, deletion or reversal of an edge until none helps. Tabu search (Glover
-1989) goes on from there to the best neighbour it has not been to lately. Many moves tie: with a
-score-equivalent score both directions of a first edge gain the same, and which one is taken decides where the
-search ends. bnlearn takes the one that comes first in the order of columns, and data sets often list causes
-first. Here the order of columns is no matter: ties go to variables with few states, and in a second climb to
-those that gain most with others; the better DAG is kept. Climbs from perturbed copies of the best one may
-follow.
+Hill climbing makes the best addition, deletion or reversal of an edge until no move improves the score. Tabu
+search (Glover 1989) then continues with the best neighbour that was not visited recently. Further climbs may start
+from perturbed copies of the best DAG.
+
+**Ties.** Many moves have equal gains: with a score-equivalent score both directions of a first edge do. The choice
+affects the final DAG. bnlearn prefers the variable that comes first in the order of columns, which helps where
+data sets list causes first. Here the order of columns has no influence. Two climbs are made, and the better DAG is
+kept: one prefers variables with few states, the other variables whose single edges gain most.
 
 Reference: Glover 1989, "Tabu search, part I", ORSA Journal on Computing 1.
 """
@@ -29,21 +30,21 @@ from brai.runtime.jit import announce
 Adjacency = NDArray[np.uint8]
 _Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
 NO_LIMIT = 2**62
-KICK_SIZE = 4  # moves in a kick, at most
-MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, after which time and signals are looked at
-WITHIN = 0.0  # nats that a family may be below the one whose place it could take, to enter the table
-ENOUGH = 1e-6  # share of the score; where a larger table gains less, it grows no more
-_SLOTS = 2**18  # families remembered at a time; a collision forgets one
+KICK_SIZE = 4  # largest number of moves in a kick
+MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, between checks of time and signals
+WITHIN = 0.0  # nats that a family added to the table may score below the one it could replace
+ENOUGH = 1e-6  # smallest relative gain of the score for which the table grows again
+_SLOTS = 2**18  # entries of the cache of local scores; a collision overwrites an entry
 
 
 class Found(NamedTuple):
-    """A DAG as its families, its log score, and what finding it took."""
+    """A DAG as families, its log score, and the numbers of moves made and families scored."""
 
     families: tuple[Family, ...]
     log_score: float
     n_moves: int
     n_scored: int
-    in_time: bool = True  # no deadline cut it short
+    in_time: bool = True  # whether the search ended before the deadline
 
 
 def hill_climb(  # arguments: options of a public function, by keyword
@@ -62,13 +63,13 @@ def hill_climb(  # arguments: options of a public function, by keyword
     seed: np.random.SeedSequence | None = None,
     deadline: float = math.inf,
 ) -> Found:
-    """Climb from ``start`` (adjacency, default no edges), then from ``restarts`` perturbed copies of the best DAG.
+    """Climb from ``start``, then from ``restarts`` copies of the best DAG with ``perturbations`` edges toggled.
 
-    ``allowed[i, j]`` says whether the edge i → j may be added; edges that are ``required`` are there from the
-    beginning (a start must have them) and stay, whatever max_parents is. ``tabu`` is the length of the tabu list,
-    0 for plain hill climbing; ``patience`` the number of moves without a new best after which tabu search ends.
-    ``orders`` are the orders of variables by which ties are broken, one climb for each. At ``deadline`` (of
-    `time.monotonic`) it ends with what it has.
+    ``start`` is an adjacency matrix; by default it has the required edges only. ``allowed[i, j]`` says whether the
+    edge i → j may be added. ``required`` edges must be in ``start``; they stay, whatever max_parents is. ``tabu``
+    is the length of the tabu list, 0 for plain hill climbing. Tabu search ends after ``patience`` moves without a
+    new best score. ``orders`` are orders of the variables that break ties, one climb each; None for the two
+    described above. At ``deadline`` (`time.monotonic`) the best DAG so far is returned.
     """
     d = scores.data.n_variables
     must = np.zeros((d, d), bool) if required is None else np.array(required, bool)
@@ -104,7 +105,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
         while (
             not climb(evidence, now, limits, order, memo, 1 + 50 * MOVED // d**2) and time.monotonic() < deadline
         ):
-            pass  # compiled code takes no signals and knows no time, so it is called for short whiles
+            pass  # compiled code checks neither signals nor time, so each call is short
         score = scores.total(families_of(now.best))
         moves, scored = moves + int(now.counts[0]), scored + int(now.counts[1])
         if score > best_score + TIE:
@@ -115,7 +116,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
 
 
 def _climb_at(adj: Adjacency, delta: NDArray[np.float64], tabu: int, memo: Memo) -> Climb:
-    """A climb that starts from this DAG."""
+    """State of a climb that starts from this DAG."""
     here = np.bitwise_xor.reduce(memo.keys[adj.astype(bool)], initial=np.uint64(0))
     reach = np.zeros((len(adj), (len(adj) + 63) // 64), np.uint64)
     counts, gains = np.zeros(4, np.int64), np.zeros(2)
@@ -123,7 +124,7 @@ def _climb_at(adj: Adjacency, delta: NDArray[np.float64], tabu: int, memo: Memo)
 
 
 def _tie_orders(scores: FamilyScores, delta: NDArray[np.float64]) -> list[list[int]]:
-    """Variables by their number of levels, and by what edges with others gain; equal ones as they come."""
+    """Two orders: by number of levels, and by the sum of positive gains of edges into a variable."""
     levels = scores.kind.levels(scores.data)
     gain = np.round(np.where(np.isfinite(delta), np.maximum(delta, 0.0), 0.0).sum(axis=0), 6)
     every = range(len(levels))

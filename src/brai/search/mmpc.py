@@ -1,33 +1,33 @@
 """Max-min hill climbing: I. Tsamardinos, L. E. Brown & C. F. Aliferis (2006), "The max-min hill-climbing Bayesian
 network structure learning algorithm", Machine Learning 65, 31-78.
 
-MMPC finds the skeleton: two variables are neighbours if no condition set it tries makes them independent
-(`neighbourhoods`, the paper's Algorithms 1 and 2). Hill climbing then directs and prunes it (Algorithm 3;
-`brai.learners.MMHC`): from no edges, by BDeu, with a tabu list of 100 graphs, ended by 15 moves without a new
-best.
+MMPC finds the skeleton: two variables are neighbours if no tested condition set makes them independent
+(`neighbourhoods`, the paper's Algorithms 1 and 2). Hill climbing then adds and directs edges within the skeleton
+(Algorithm 3; `brai.learners.MMHC`). It starts without edges, uses BDeu and a tabu list of 100 graphs, and ends
+after 15 moves without a new best score.
 
-**Test** (section 4). G² with the p-value of χ²; p below alpha = 0.05 is dependence. The association of two
-dependent variables is higher the smaller p is, ties broken by G² as in the paper, then by name. p-values are
-compared by their logarithm, so those too small for a float still differ.
+**Test** (section 4). G² with the p-value of χ²; p below alpha = 0.05 is dependence. A smaller p means a stronger
+association. Ties are broken by G², as in the paper, then by name. Logarithms of p are compared, so values too
+small for a float still differ.
 
 **Too few rows** (section 4). "We do not perform an independence test (i.e., we assume independence) unless there
 are at least five training instances on average per parameter (count) to be estimated". A count is a cell of the
-table of X, T and Z by declared states. The paper goes on that only the other condition sets "actually
-participate" and that false positives may stay, "in the worst case all other nodes". Its authors' later program
-(Mens X Machina toolbox: heuristicapplier, citcacalculator) does the same, and so it is here: a set Z without
-enough rows takes no part, and independence is assumed only where not even the pair alone has enough.
+table of X, T and Z by declared states. The paper adds that only the other condition sets "actually participate"
+and that false positives may remain, "in the worst case all other nodes". The authors' later program (Mens X
+Machina toolbox: heuristicapplier, citcacalculator) does the same, and so does this module. A condition set Z
+without enough rows is skipped. Independence is assumed only if there are too few rows even for the empty set.
 ``min_rows_per_cell=None`` makes every test.
 
 **Degrees of freedom** (``df=``, see `brai.tree.independence`). The paper refers to the effective number of
-parameters of Steck & Jaakkola (2002): occupied cells XYZ + Z - XZ - YZ, here "cells". By it variables that
-determine each other have no degree of freedom, hence no association. The authors' program drops the empty rows
-and columns of each stratum instead: "strata", the default. "full" takes all declared states, as the test "mi" of
-bnlearn does. No degree of freedom means p = 1.
+parameters of Steck & Jaakkola (2002), occupied cells XYZ + Z - XZ - YZ: here "cells". With it, variables that
+determine each other have no degrees of freedom, hence no association. The authors' program instead drops the empty
+rows and columns of each stratum: "strata", the default. "full" counts all declared states, as the test "mi" of
+bnlearn does. Zero degrees of freedom mean p = 1.
 
-**Left open by the paper.** Phase II looks at members in the order in which they entered, and conditions on those
-still in, as the authors' program does (bnlearn conditions on those already dropped, too). Optimisations 4 and 5
-of section 6 are not in use: they drop or admit a variable by what an earlier target found, so results would
-depend on the order of the targets.
+**Left open by the paper.** Phase II checks the candidates in the order in which they were added, and conditions on
+the remaining candidates only, as the authors' program does (bnlearn also conditions on those already removed).
+Optimisations 4 and 5 of section 6 are not used: they remove or add a variable because of the result for an earlier
+target, so results would depend on the order of the targets.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from brai.tree.independence import DF
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Which variables are neighbours, and the tests it took."""
+    """The neighbours of each variable, and the number of CI tests made."""
 
     adjacency: NDArray[np.bool_]  # (d, d), symmetric, in the order of the columns
-    n_ci_tests: NDArray[np.int64]  # by order
+    n_ci_tests: NDArray[np.int64]  # by order of the test
 
 
 def neighbourhoods(
@@ -65,7 +65,7 @@ def neighbourhoods(
 ) -> Skeleton:
     """Parents and children of every variable: MMPC (Algorithm 2) with each variable as the target.
 
-    Condition sets hold at most ``max_order`` variables; None sets no limit of its own.
+    Condition sets have at most ``max_order`` variables; None for no limit.
     """
     order = sorted(range(data.n_variables), key=data.names.__getitem__)
     inside = data.select([data.names[i] for i in order])
@@ -88,7 +88,7 @@ def _rule(df: str) -> Rule:
 
 
 def _level(alpha: float, rows_per_cell: float | None, max_order: int | None, data: Any) -> Level:
-    """The arguments as kernels take them; ValueError if one makes no sense."""
+    """The arguments as kernels expect them; ValueError if one is invalid."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha < 1:
         raise ValueError(f"alpha is {alpha!r}: give a level between 0 and 1, such as 0.05")
     if max_order is not None and (not isinstance(max_order, int | np.integer) or max_order < 0):

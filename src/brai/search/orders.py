@@ -1,6 +1,7 @@
-"""Search over orders: the best DAG that a `FamilyTable` holds, and a table that grows around it.
+"""Search over orders of the variables, with parent sets from a `FamilyTable`.
 
-See `brai.kernels.orders` for the moves.
+An order defines a DAG: each variable gets its best parent set among the variables before it. The table can grow
+around the best DAG found. See `brai.kernels.orders` for the moves.
 """
 
 from __future__ import annotations
@@ -23,17 +24,18 @@ from brai.search.family_table import FamilyTable
 Adjacency = NDArray[np.uint8]
 _Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
 NO_LIMIT = 2**62
-KICK_SIZE = 4  # moves in a kick, at most
-MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, after which time and signals are looked at
-WITHIN = 0.0  # nats that a family may be below the one whose place it could take, to enter the table
-ENOUGH = 1e-6  # share of the score; where a larger table gains less, it grows no more
-_SLOTS = 2**18  # families remembered at a time; a collision forgets one
+KICK_SIZE = 4  # largest number of moves in a kick
+MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, between checks of time and signals
+WITHIN = 0.0  # nats that a family added to the table may score below the one it could replace
+ENOUGH = 1e-6  # smallest relative gain of the score for which the table grows again
+_SLOTS = 2**18  # entries of the cache of local scores; a collision overwrites an entry
 
 
 class OrderFound(NamedTuple):
-    """The DAG of the best order, its log score, the number of sets in the table, and of climbs that reached it.
+    """The DAG of the best order as families, with its log score.
 
-    ``ends`` are the distinct ends of all climbs on the last table, best first.
+    ``n_sets`` is the number of parent sets in the table, ``n_reached`` the number of climbs that reached the best
+    score, ``ends`` the distinct results of all climbs on the final table, best first.
     """
 
     families: tuple[Family, ...]
@@ -55,11 +57,12 @@ def search_by_order(  # arguments: options of a public function, by keyword
     workers: Workers = ALONE,
     key: str = "orders",
 ) -> OrderFound:
-    """Iterated local search over orders, from each of ``starts`` and from ``restarts`` random ones.
+    """Iterated local search over orders, from each of ``starts`` and from ``restarts`` random orders.
 
-    After each climb there are ``kicks`` kicks for each variable. Where the table grows around the best DAG, the
-    search goes on from there. At ``deadline`` (of `time.monotonic`) it ends with what it has, one climb at least.
-    Climbs have random numbers of their own, so workers may share them; in a checkpoint they are kept by ``key``.
+    A climb is followed by ``kicks`` kicks per variable. With ``grow`` the table grows around the best DAG, and the
+    search continues from there while the score improves. At ``deadline`` (`time.monotonic`) the best order so far
+    is returned, after at least one climb. Each climb has its own random seed, so climbs run in parallel on
+    ``workers``; ``key`` is the prefix of their names in a checkpoint.
     """
     announce(kick_often, np.dtype(np.int64))
     d = table.scores.data.n_variables
@@ -67,9 +70,9 @@ def search_by_order(  # arguments: options of a public function, by keyword
     end = on_all_clocks(deadline)
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays(any_order=True)
-    if len(table) == d:  # one set each: all orders have the same score
+    if len(table) == d:  # one parent set per variable: all orders have the same score
         starts, restarts, kicks = [range(d)], 0, 0
-    # ends of climbs, by score: what has the same score is nearly always the same class
+    # results of climbs by score; those of equal score are nearly always in one equivalence class
     ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 
     def search(orders: Sequence[ArrayLike | None], turn: int) -> None:
@@ -90,7 +93,7 @@ def search_by_order(  # arguments: options of a public function, by keyword
         turn += 1
         before, sets = best.log_score, table.arrays(any_order=True)
         now = new_order(d)
-        now.order[:] = best.order  # its sets have other places in the table now
+        now.order[:] = best.order  # indices of its sets have changed, as the table has grown
         score = float(settle(sets, now))
         best = _Best(best.order, now.chosen.copy(), score, 0)
         ends.clear()
@@ -110,7 +113,10 @@ def _climbed(
     state: NDArray[np.uint64],
     may_skip: bool,
 ) -> _Climbed | None:
-    """Where a climb from an order, or a random one, ends, or is at ``end`` (of `time.time`); None after it."""
+    """Score, order and chosen sets after a climb from ``start`` (None: random), and whether it finished in time.
+
+    The climb is cut short at ``end`` (`time.time`). With ``may_skip`` None is returned if ``end`` is past.
+    """
     if may_skip and time.time() > end:
         return None
     now, state = new_order(len(required)), state.copy()
@@ -125,14 +131,14 @@ def _climbed(
 
 
 def _in_time(climbed: _Climbed | None) -> bool:
-    """Whether a climb came to its end."""
+    """Whether a climb was made and finished in time."""
     return climbed is not None and climbed[-1]
 
 
 def climb_order(sets: Sets, now: Order, state: NDArray[np.uint64], end: float = math.inf) -> bool:
-    """Move variables, in random turns, until none gains; False if that was cut short at ``end``.
+    """Move variables, taken in random order, until no move improves the score; False if cut short at ``end``.
 
-    Compiled code takes no signals and knows no time, so it is called for short whiles.
+    Compiled code checks neither signals nor time, so each call is short.
     """
     turn, limit, moved = now.order.copy(), 1 + MOVED // len(now.order), True
     settle(sets, now)
@@ -147,7 +153,7 @@ def climb_order(sets: Sets, now: Order, state: NDArray[np.uint64], end: float = 
 
 
 def kicked(sets: Sets, now: Order, kicks: int, state: NDArray[np.uint64], end: float = math.inf) -> bool:
-    """Iterated local search from an order, then a climb; False if that was cut short at ``end``."""
+    """Iterated local search from an order, then a climb; False if cut short at ``end``."""
     settle(sets, now)
     best, some = float(total(sets, now)), 1 + KICKED // len(now.order)
     for done in range(0, kicks, some):
@@ -158,7 +164,7 @@ def kicked(sets: Sets, now: Order, kicks: int, state: NDArray[np.uint64], end: f
 
 
 def _obeying(order: list[int], required: NDArray[np.bool_]) -> list[int]:
-    """The order, but for variables that wait for parents they must have."""
+    """The order, changed as little as needed for required parents to come before their children."""
     waits = required.sum(axis=0)
     found: list[int] = []
     while order:
@@ -169,7 +175,7 @@ def _obeying(order: list[int], required: NDArray[np.bool_]) -> list[int]:
 
 
 class _Best(NamedTuple):
-    """The best order so far, and how many searches ended with its score."""
+    """The best order so far, and the number of climbs that ended with its score."""
 
     order: NDArray[np.int64]
     chosen: NDArray[np.int64]
