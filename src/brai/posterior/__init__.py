@@ -1,1 +1,1 @@
-"""Posterior over structures, and what follows from it."""
+"""Posteriors over structures: computation, features, prediction and causal effects."""

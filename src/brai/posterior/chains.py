@@ -1,4 +1,4 @@
-"""DAGs drawn by chains, and whether the chains have converged: R-hat, effective sample size, disagreement."""
+"""DAGs drawn by Markov chains, with convergence diagnostics: R-hat, effective sample size, disagreement."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG, Family
 
-MOVES = {"gibbs": 0.2, "reversal": 0.2, "toggle": 0.4, "pair": 0.2}  # kinds of moves, and how often each is made
+MOVES = {"gibbs": 0.2, "reversal": 0.2, "toggle": 0.4, "pair": 0.2}  # kinds of moves, and the probability of each
 KINDS = tuple(MOVES)
-R_HAT, ESS, APART = 1.05, 100, 0.3  # limits within which chains are said to have converged
-STILL = 1e-12  # variance of log scores that is rounding
+R_HAT, ESS, APART = 1.05, 100, 0.3  # limits for "converged"; APART is for edge frequencies
+STILL = 1e-12  # variance of log scores below this is rounding error
 
 
 class Convergence(NamedTuple):
-    """Whether chains agree; see the methods of `Draws` for the numbers."""
+    """Convergence diagnostics of chains; the methods of `Draws` define them."""
 
     r_hat: float
     ess: float
-    largest: float  # difference between chains in the probability of an edge
-    mean: float  # of these differences
+    largest: float  # difference of an edge frequency between two chains
+    mean: float  # difference, over pairs of chains and ordered pairs of nodes
 
     @property
     def mixed(self) -> bool:
-        """Whether log scores agree (R-hat) and there are enough effective draws."""
+        """Whether R-hat and the effective sample size of the log score are within their limits."""
         return self.r_hat <= R_HAT and self.ess >= ESS
 
     @property
     def converged(self) -> bool:
-        """The same, and no edge probability differs much between chains."""
+        """Whether the chains are mixed and no edge frequency differs by more than APART between chains."""
         return self.mixed and self.largest <= APART
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """DAGs of several chains, in the order in which they were drawn."""
+    """DAGs drawn by several chains, in the order in which they were drawn."""
 
     names: tuple[str, ...]
-    parents: NDArray[np.int16]  # (chains, n, d, most): parents of each node in no order, -1 for none
+    parents: NDArray[np.int16]  # (chains, n, d, most): parents of each node, unordered, padded with -1
     log_scores: NDArray[np.float64]  # (chains, n)
-    proposed: dict[str, int]  # by kind of move, over all chains, burn-in included
+    proposed: dict[str, int]  # moves by kind, over all chains, burn-in included
     changed: dict[str, int]  # moves that changed the graph
 
     @property
     def acceptance(self) -> dict[str, float]:
-        """Share of moves that changed the graph, by kind; 0 for a kind that was never made."""
+        """Acceptance rate by kind of move: the share that changed the graph; 0 if no such move was made."""
         return {kind: self.changed[kind] / max(1, self.proposed[kind]) for kind in KINDS}
 
     def edge_frequencies(self) -> NDArray[np.float64]:
-        """``[c, i, j]``: how often i → j was drawn in chain c."""
+        """``[c, i, j]``: relative frequency of i → j in chain c."""
         chains, n, d, _ = self.parents.shape
         found = np.zeros((chains, d, d))
         for c, v in np.ndindex(chains, d):
@@ -75,7 +75,7 @@ class Draws:
         return largest, total / (len(pairs) * d * (d - 1))
 
     def ess(self) -> float:
-        """Effective number of draws of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
+        """Effective sample size of the log score, over all chains (Geyer 1992; Vehtari et al. 2021)."""
         chains, n = self.log_scores.shape
         if n < 4:
             return float(chains)
@@ -83,17 +83,17 @@ class Draws:
         power = np.abs(np.fft.rfft(centred, 2 * n, axis=1)) ** 2
         covariance = (np.fft.irfft(power, axis=1)[:, :n] / (n - 1)).mean(axis=0)
         between = self.log_scores.mean(axis=1).var(ddof=1) if chains > 1 else 0.0
-        if covariance[0] < STILL:  # each chain has one score
+        if covariance[0] < STILL:  # constant log score within each chain
             return float(chains if between > STILL else chains * n)
         rho = 1 - (covariance[0] - covariance) / (covariance[0] * (n - 1) / n + between)
-        pairs = np.minimum.accumulate(rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1))  # in theory they fall
+        pairs = np.minimum.accumulate(rho[: n // 2 * 2].reshape(-1, 2).sum(axis=1))  # made monotone
         length = 2 * pairs[pairs > 0].sum() - 1
         return float(chains * n / max(length, 1.0))
 
     def r_hat(self) -> float:
-        """Split R-hat of the log score: near 1 if halves of chains differ no more than draws within do.
+        """Split R-hat of the log score: compares the variance between half chains with that within them.
 
-        NaN if there are fewer than four draws.
+        Near 1 if the chains agree; NaN with fewer than four draws per chain.
         """
         half = self.log_scores.shape[1] // 2
         if half < 2:
@@ -105,7 +105,7 @@ class Draws:
         return float(np.sqrt((half - 1) / half + between / within))
 
     def convergence(self) -> Convergence:
-        """All of these together."""
+        """All convergence diagnostics."""
         return Convergence(self.r_hat(), self.ess(), *self.disagreement())
 
     def families(self, chain: int, t: int) -> tuple[Family, ...]:
@@ -118,7 +118,7 @@ class Draws:
         return PDAG.from_parents(self.names, [own for _, own in self.families(chain, t)])
 
     def draws(self, names: Sequence[str] | None = None) -> Iterator[tuple[PDAG, float]]:
-        """The DAGs of all chains with log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``.
+        """The DAGs of all chains with log scores, for `Posterior.from_draws` with ``drawn="dags"``.
 
         Nodes are in the order of ``names``, by default that of the chains.
         """

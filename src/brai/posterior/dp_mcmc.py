@@ -1,12 +1,12 @@
-"""DP-MCMC: a chain over DAGs whose proposals know the exact probabilities of edges (Eaton & Murphy 2007).
+"""DP-MCMC: a Markov chain over DAGs with proposals from exact edge probabilities (Eaton & Murphy 2007).
 
-The chain has the same prior for each DAG. A step is one of two:
+The prior over DAGs is uniform. There are two kinds of Metropolis–Hastings moves:
 
-- local: an ordered pair (i, j) is drawn; i → j is deleted if it is there, j → i is turned round, and where neither
-  is, i → j is added. Each move has the same chance as its opposite, so scores alone decide.
-- global: a whole graph is drawn, pair by pair, from the probabilities of i → j and j → i that dynamic programming
-  finds under a prior on orders (`brai.posterior.exact.edge_probabilities`). It is accepted by the ratio of scores
-  and of the chances to be drawn (Metropolis–Hastings), so the bias of that prior is made up for.
+- local: an ordered pair (i, j) is drawn. If i → j exists, it is deleted; if j → i exists, it is reversed;
+  otherwise i → j is added. The proposal is symmetric, so acceptance depends on the scores only.
+- global: a whole graph is drawn, pair by pair, from the probabilities of i → j and j → i. Dynamic programming
+  computes these under a prior on orders (`brai.posterior.exact.edge_probabilities`). The acceptance ratio contains
+  the proposal probabilities, so that prior does not bias the chain.
 
 Moves to a graph with a cycle or with too many parents are rejected.
 
@@ -30,20 +30,21 @@ from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, generator
 
 KINDS = ("add", "delete", "reverse", "global")
-_BLOCK = 50_000  # steps whose random numbers are drawn at a time
+_BLOCK = 50_000  # steps for which random numbers are drawn at once
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
     """DAGs in the order in which they were drawn.
 
-    ``parents[t, v]`` is the set of parents of the v-th of the sorted names in draw t, bit u for the u-th.
+    ``parents[t, v]`` is the parent set of node v in draw t as a bit mask: bit u is set if u → v. Here nodes are
+    numbered by their place in the sorted names.
     """
 
-    names: tuple[str, ...]  # as in the data
+    names: tuple[str, ...]  # in the order of the data
     parents: NDArray[np.int64]  # (n, d)
     log_scores: NDArray[np.float64]  # (n,)
-    proposed: dict[str, int]  # by kind of move, burn-in included
+    proposed: dict[str, int]  # moves by kind, burn-in included
     accepted: dict[str, int]
 
     def __len__(self) -> int:
@@ -51,7 +52,7 @@ class Chain:
 
     @property
     def acceptance(self) -> dict[str, float]:
-        """Share of proposals accepted, by kind of move; 0 for a kind that was never proposed."""
+        """Acceptance rate by kind of move; 0 for a kind that was never proposed."""
         return {kind: self.accepted[kind] / max(1, self.proposed[kind]) for kind in KINDS}
 
     @property
@@ -64,11 +65,11 @@ class Chain:
         return np.asarray(of_parents & 1, np.int8)
 
     def adjacency(self) -> NDArray[np.bool_]:
-        """``[t, i, j]``: i → j in draw t, nodes as in ``names``."""
+        """``[t, i, j]``: whether i → j in draw t; nodes in the order of ``names``."""
         return self._adjacency(self.parents).view(np.bool_)
 
     def edge_probabilities(self) -> NDArray[np.float64]:
-        """How often i → j was drawn."""
+        """Relative frequency of i → j in the draws, (d, d), in the order of ``names``."""
         return np.stack([(self.parents >> u & 1).mean(axis=0)[self._rank] for u in self._rank])
 
     def dag(self, t: int) -> PDAG:
@@ -76,7 +77,7 @@ class Chain:
         return PDAG(self.names, self._adjacency(self.parents[t : t + 1])[0])
 
     def draws(self) -> Iterator[tuple[PDAG, float]]:
-        """The DAGs with their log scores, as `Posterior.from_draws` takes them with ``drawn="dags"``."""
+        """The DAGs with their log scores, for `Posterior.from_draws` with ``drawn="dags"``."""
         distinct, which = np.unique(self.parents, axis=0, return_inverse=True)
         graphs = [PDAG(self.names, adjacency) for adjacency in self._adjacency(distinct)]
         return ((graphs[g], float(s)) for g, s in zip(which.ravel(), self.log_scores, strict=True))
@@ -99,8 +100,9 @@ def sample_dags(  # arguments: options of a public function, by keyword
 ) -> Chain:
     """Draw n DAGs, one every ``thin`` steps after ``burn_in`` steps; the chain starts without edges.
 
-    ``global_share`` is the share of global moves. ``clip`` is added to the probability of each of the three states
-    of a pair before they are scaled to 1, so that a global move can reach every DAG.
+    ``global_share`` is the share of global moves. A pair of nodes has three states: i → j, j → i, not adjacent.
+    ``clip`` is added to the probability of each before they are normalised, so that a global move can reach every
+    DAG. A call that would need more than ``max_gb`` or ``max_minutes`` raises TooLargeError before it starts.
     """
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1)):
         check_count(name, value, least)
@@ -129,11 +131,11 @@ def sample_dags(  # arguments: options of a public function, by keyword
 def _moves(
     rng: np.random.Generator, steps: int, thin: int, d: int, global_share: float
 ) -> Iterator[edge_chain.Moves]:
-    """Random numbers for so many steps, in blocks of whole draws."""
+    """Random numbers for the steps, in blocks whose length is a multiple of ``thin``."""
     block = max(1, _BLOCK // thin) * thin
     for start in range(0, steps, block):
         size = min(block, steps - start)
-        is_global = rng.random(size) < (global_share if d > 1 else 1.0)  # one variable has no pairs
+        is_global = rng.random(size) < (global_share if d > 1 else 1.0)  # a single variable has no pairs
         pair = np.where(is_global, -1, rng.integers(0, max(1, d * (d - 1)), size))
         uniform = rng.random((int(is_global.sum()), d * (d - 1) // 2))
         yield edge_chain.Moves(pair, np.log1p(-rng.random(size)), uniform)

@@ -1,20 +1,18 @@
-"""Causal questions when the graph is not certain: P(y | do(x)) averaged over the DAGs of a posterior.
+"""Causal effects when the graph is uncertain: P(y | do(x)) averaged over the DAGs of a posterior.
 
-IDA (Maathuis, Kalisch & Bühlmann 2009) works out an effect for every DAG of an equivalence class; BIDA (Pensar et
-al. 2020) averages over a posterior. Here both are done for categorical variables
+IDA (Maathuis, Kalisch & Bühlmann 2009) computes an effect for every DAG of an equivalence class; BIDA (Pensar et
+al. 2020) averages over a posterior. This module does both for categorical variables
 (`brai.kinds.discrete.adjustment`). In a DAG without a directed path from x to y the effect is exactly zero and
-P(y | do(x)) = P(y); nothing is estimated there that is known. In the others P(y | do(x)) = Σ_z P(y | x, z) P(z),
-where z is
+P(y | do(x)) = P(y). In the other DAGs P(y | do(x)) = Σ_z P(y | x, z) P(z), where the adjustment set z is
 
-- ``"optimal"`` (default): the parents of the nodes on directed paths from x to y, but for these nodes and x. Of
-  all sets that may be adjusted for it gives the least variance (Henckel, Perković & Maathuis 2022), and x varies
-  more given it than given its own parents;
-- ``"parents"``: the parents of x, as IDA and BIDA have it. Where they determine x, hardly anything is left to see.
+- ``"optimal"`` (default): the parents of the nodes on directed paths from x to y, without these nodes and x. Of
+  all valid adjustment sets it has the least asymptotic variance (Henckel, Perković & Maathuis 2022). x varies more
+  given this set than given its own parents.
+- ``"parents"``: the parents of x, as in IDA and BIDA. If they nearly determine x, the estimate is poor.
 
-Two kinds of uncertainty are told apart: how much graphs differ (``spread``), and how well the data determine the
-answer within a graph (``parameter_sd``). Like any posterior the latter trusts its prior: with a small ess a cell
-in which a handful of rows all agree is taken to be nearly certain. That no common cause is missing from the data
-remains an assumption.
+Two kinds of uncertainty are reported: ``spread`` is the variation between graphs, ``parameter_sd`` is the
+uncertainty of the parameters within a graph. The latter depends on the prior: with a small ess, a cell with a few
+rows that all agree counts as nearly certain. Hidden common causes are assumed to be absent.
 
 References: Henckel, Perković & Maathuis 2022, "Graphical criteria for efficient total effect estimation via
 adjustment in causal linear models", JRSS B 84. Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional
@@ -44,7 +42,10 @@ Adjustment: TypeAlias = Literal["parents", "optimal"]
 
 
 class GraphEffect(NamedTuple):
-    """What the DAGs say in which this set is adjusted for; ``causes``: a directed path leads from x to y."""
+    """The effect in the DAGs with this adjustment set, and the probability of these DAGs.
+
+    ``causes`` says whether they have a directed path from x to y.
+    """
 
     adjusted_for: tuple[str, ...]
     causes: bool
@@ -59,20 +60,23 @@ class Effect:
 
     Attributes
     ----------
-    cause, outcome, cause_states, outcome_states : what was asked; states are rows and columns of the tables
-    p_causes : probability of a directed path from cause to outcome; in DAGs without one there is no effect
+    cause, outcome : names of the two variables
+    cause_states, outcome_states : their states, which are the rows and columns of the tables below
+    p_causes : probability of a directed path from cause to outcome; DAGs without one have no effect
     distribution : P(outcome | do(cause)), averaged over DAGs
-    spread : its standard deviation over DAGs
-    parameter_sd : the root of its mean variance within a DAG, given the data
-    change, values : the effect is that of the cause going from change[0] to change[1], on the mean of ``values``
-    effect, effect_spread, effect_parameter_sd, effect_sd : averaged; over DAGs; within them; both together
+    spread : standard deviation of these probabilities over DAGs
+    parameter_sd : root of their mean posterior variance within a DAG
+    change, values : the cause is changed from change[0] to change[1]; ``values`` are numbers for outcome states
+    effect : change of the mean of ``values``, averaged over DAGs
+    effect_spread, effect_parameter_sd : standard deviation of the effect over DAGs, and by parameters within them
+    effect_sd : both together
     p_flip : probability of the DAGs in which the effect has the opposite sign
-    support : for each state of the cause, probability of the configurations adjusted for in which it was seen;
-        where it is low, the prior fills in
-    graphs : GraphEffect for each kind of DAG, most probable first
-    n_dags, exact : DAGs looked at, and whether these were all of them
-    p_causes_standard_error, standard_error, effect_standard_error : of drawing DAGs if not; estimated from the
-        draws, so 0 also where all that were drawn agree
+    support : for each state of the cause, probability of those configurations of the adjustment set in which it
+        was observed; where it is low, the estimate relies on the prior
+    graphs : a GraphEffect for each adjustment set, most probable first
+    n_dags, exact : number of DAGs examined, and whether these were all of them
+    p_causes_standard_error, standard_error, effect_standard_error : Monte Carlo errors from drawing DAGs, 0 if
+        exact. The last two are estimated from the draws, so they are also 0 if all drawn DAGs agree
     """
 
     cause: str
@@ -130,7 +134,7 @@ class Effect:
         ]
         for state, seen in zip(self.cause_states, self.support, strict=True):
             if seen < 0.9 and state in self.change:
-                lines.append(f"{self.cause} = {state} is never seen in {1 - seen:.0%} of what is adjusted for")
+                lines.append(f"{self.cause} = {state} was not observed in {1 - seen:.0%} of the adjustment strata")
         return "\n".join(lines)
 
 
@@ -150,10 +154,10 @@ def causal_effect(  # arguments: options of a public function, by keyword
     """P(outcome | do(cause)) averaged over the DAGs of the posterior.
 
     The effect is the change of the mean outcome when the cause goes from ``change[0]`` to ``change[1]``, by
-    default from its first to its last state. ``values`` says what each state of the outcome counts, states left
-    out 0. So {"yes": 1} makes the effect P(yes | do(to)) - P(yes | do(from)). By default the labels count if they
-    are numbers, else the last state counts 1. ``adjustment`` is "optimal" or "parents", see above; ``n_dags`` and
-    ``random_state`` are as in `Posterior.paths`.
+    default from its first to its last state. ``values`` maps states of the outcome to numbers; other states have
+    the value 0. With {"yes": 1} the effect is P(yes | do(to)) - P(yes | do(from)). By default the values are the
+    labels if these are numbers, else 1 for the last state. ``adjustment`` is "optimal" or "parents", see above.
+    ``n_dags`` and ``random_state`` are as in `Posterior.paths`.
     """
     names = tuple(sorted(posterior.names))
     data = table_of(data).select(names)
@@ -200,7 +204,11 @@ def causal_effect(  # arguments: options of a public function, by keyword
 
 
 class _Average:
-    """Averages over DAGs that fall into kinds; ``frequency`` has the classes in rows, the kinds in columns."""
+    """Averages over DAGs that are grouped into kinds.
+
+    ``frequency[c, k]`` is the share of kind k among the DAGs of class c. ``in_doubt[c]`` says whether a directed
+    path from x to y exists in some DAGs of class c only.
+    """
 
     def __init__(self, shares: list[Share], frequency: Floats, in_doubt: Sequence[bool]):
         self._shares, self._frequency, self._in_doubt = shares, frequency, in_doubt
@@ -214,7 +222,7 @@ class _Average:
         return np.sqrt(self.mean((np.asarray(values) - self.mean(values)) ** 2))
 
     def standard_error(self, values: Sequence[Any]) -> Any:
-        """Standard error of the mean, from the classes whose DAGs were drawn."""
+        """Monte Carlo error of the mean, from the classes whose DAGs were drawn."""
         variance = np.zeros_like(self.mean(values))
         for share, own in zip(self._shares, self._frequency, strict=True):
             if share.drawn:
@@ -223,19 +231,19 @@ class _Average:
         return np.sqrt(variance)
 
     def frequency_error(self, holds: Sequence[bool]) -> float:
-        """Standard error of the probability of the kinds that hold, from the classes where it is in doubt."""
+        """Monte Carlo error of the probability of the kinds in ``holds``, from the classes in doubt."""
         classes = zip(self._shares, self._frequency @ np.array(holds), self._in_doubt, strict=True)
         drawn = [(share, own) for share, own, in_doubt in classes if share.drawn and in_doubt]
         return math.sqrt(sum(share.weight**2 * frequency_variance(own, share.n) for share, own in drawn))
 
 
-_Kind: TypeAlias = tuple[int, bool]  # what is adjusted for, and whether a directed path leads from x to y
+_Kind: TypeAlias = tuple[int, bool]  # adjustment set (bit mask), and whether there is a directed path from x to y
 
 
 def _kinds(
     shares: list[Share], x: int, y: int, optimal: bool, rng: np.random.Generator
 ) -> tuple[_Average, list[_Kind]]:
-    """Sort the DAGs to look at into kinds that say the same."""
+    """Group DAGs by adjustment set and by the existence of a path, which determine the effect."""
     counts, in_doubt = [], []
     for share in shares:
         members = share.members
@@ -252,7 +260,7 @@ def _kinds(
 
 
 def _optimal(parents: Sequence[int], ancestors: Sequence[int], x: int, y: int) -> int:
-    """Parents of the nodes on directed paths from x to y, but for these nodes and x (Henckel et al. 2022)."""
+    """Parents of the nodes on directed paths from x to y, without these nodes and x (Henckel et al. 2022)."""
     between = sum(1 << node for node in bits(ancestors[y] | 1 << y) if ancestors[node] >> x & 1)
     around = 0
     for node in bits(between):

@@ -1,15 +1,16 @@
-"""Exact answers for up to about 20 variables, by dynamic programming over sets of variables.
+"""Exact results for up to about 20 variables, by dynamic programming over subsets of the variables.
 
 - `map_network`: the DAG of highest score (Silander & Myllymäki 2006).
 - `k_best`: the k Markov equivalence classes of highest score (Chen & Tian 2014).
-- `edge_probabilities`: P(i → j | D) over all DAGs, each order of variables as probable as another (Koivisto & Sood
-  2004, Koivisto 2006) or each DAG (the sum of Tian & He 2009).
+- `edge_probabilities`: P(i → j | D) over all DAGs, with a uniform prior over orders of the variables (Koivisto &
+  Sood 2004, Koivisto 2006) or over DAGs (the sum of Tian & He 2009).
 - `sample_dags`: independent draws from the posterior over all DAGs (the layers of Kuipers & Moffa 2017).
-- `posterior`: all classes, or the k best, as a `Posterior` that can be asked anything.
+- `posterior`: all equivalence classes, or the k best, as a `Posterior`.
 
-Scores of all families with at most ``max_parents`` parents are kept in one table, d · 2^(d-1) numbers. `estimate`
-says what a call takes; a call that would take more than ``max_gb`` or ``max_minutes`` is refused before it starts.
-Variables are sorted by name inside, so the order of columns changes nothing but the order of the answer.
+The local scores of all families with at most ``max_parents`` parents are kept in one array of d · 2^(d-1) numbers.
+`estimate` predicts memory and time. A call that would need more than ``max_gb`` or ``max_minutes`` raises
+TooLargeError before it starts. Variables are sorted by name internally, so the order of columns affects only the
+order of the output.
 
 References: Chen & Tian 2014, "Finding the k-best equivalence classes of Bayesian network structures for model
 averaging", AAAI. Koivisto 2006, "Advances in exact Bayesian structure discovery in Bayesian networks", UAI.
@@ -44,13 +45,13 @@ Task: TypeAlias = Literal["map", "k_best", "order", "dags", "layers", "table"]
 Floats: TypeAlias = NDArray[np.float64]
 
 MAX_GB, MAX_MINUTES = 8.0, 10.0
-N_CLASSES = {1: 1, 2: 2, 3: 11, 4: 185, 5: 8782}  # Markov equivalence classes of so many variables
-_CHUNK = 50_000  # families scored at a time
-_LOSS = 1e-8  # of a probability; more is not handed out
-_SEED = 20061107  # of the random numbers that tell classes apart
+N_CLASSES = {1: 1, 2: 2, 3: 11, 4: 185, 5: 8782}  # equivalence classes by number of variables
+_CHUNK = 50_000  # families scored in one call
+_LOSS = 1e-8  # largest numerical error of a probability that is accepted
+_SEED = 20061107  # of the random keys from which hashes of classes are made
 _CURES = {
     "map": "set max_parents, leave variables out",
-    "k_best": "ask for fewer, set max_parents, leave variables out",
+    "k_best": "lower k, set max_parents, leave variables out",
     "order": "set max_parents, leave variables out",
     "dags": "use prior='order', draw DAGs (brai.posterior.dp_mcmc), leave variables out",
     "layers": "draw DAGs by a chain (BRAI.chains, brai.posterior.dp_mcmc), leave variables out",
@@ -59,42 +60,44 @@ _CURES = {
 
 
 class TooLargeError(ValueError):
-    """The answer would take more memory or time than allowed."""
+    """The computation would need more memory or time than allowed."""
 
 
 class Limits(NamedTuple):
-    """What a call may take."""
+    """Limits of memory (GB) and time (minutes) of a call."""
 
     max_gb: float = MAX_GB
     max_minutes: float = MAX_MINUTES
 
 
 class Cost(NamedTuple):
-    """What a call takes: bytes of memory, elementary steps, and minutes on one core."""
+    """Estimated cost of a call: bytes of memory, elementary steps, and minutes on one core."""
 
     bytes: float
     operations: float
     minutes: float
 
 
-# --- what it takes --------------------------------------------------------------------------------------
+# --- cost -----------------------------------------------------------------------------------------------
 
 
 def estimate(d: int, what: Task, *, n_rows: int = 1000, max_parents: int | None = None, k: int = 100) -> Cost:
-    """Memory and time of a task on d variables: "map", "k_best", "order" or "dags" edges, or the "table" alone.
+    """Estimate memory and time of a task on d variables.
 
-    Steps: one for each family and row and parent; d² 2^d for the best network and "order" edges, 3^d for "dags"
-    edges (4^d for "layers", see `edge_probabilities`), d 2^d k for k best. Time is that of one core, meant to be
-    right within a factor of three.
+    Tasks: "map" is `map_network`; "k_best" is `k_best`; "order" and "dags" are `edge_probabilities` with that
+    prior; "layers" is `sample_dags`, and the fallback of "dags"; "table" is the array of local scores alone.
+
+    Steps: local scores take one for each family, row and parent. To these, "map" and "order" add d² 2^d, "dags"
+    3^d, "layers" 4^d, "k_best" d 2^d k. Time is for one core, meant to be right within a factor of three.
     """
     if what not in _CURES:
         raise ValueError(f"what is {what!r}: choose one of {', '.join(_CURES)}")
-    d = min(d, 200)  # more is out of the question, and numbers stay numbers
+    d = min(d, 200)  # larger values are refused anyway, and would overflow
     most = d - 1 if max_parents is None else min(max_parents, d - 1)
     sizes = [(n, float(math.comb(d - 1, n))) for n in range(most + 1)]
     n_families, cells = d * sum(c for _, c in sizes), d * 2.0 ** (d - 1)
     counted = d * n_rows * sum((n + 3) * c for n, c in sizes)
-    steps, seconds, memory = counted, 1.5e-9 * counted + 2e-6 * n_families, 8 * cells + 3e8  # Python and numba
+    steps, seconds, memory = counted, 1.5e-9 * counted + 2e-6 * n_families, 8 * cells + 3e8  # Python, numba
     if what == "map":
         steps, seconds, memory = steps + d * cells, seconds + 2e-9 * d * cells, memory + 12 * cells + 9 * 2.0**d
     elif what == "order":
@@ -106,7 +109,7 @@ def estimate(d: int, what: Task, *, n_rows: int = 1000, max_parents: int | None 
         memory += 16 * (d * 3.0 ** (d - 1) + 3.0**d) + 16 * cells
     elif what == "k_best":
         k = min(k, N_CLASSES.get(d, k))
-        scan = cells * n_families / d  # parents passed over because they are not within a set
+        scan = cells * n_families / d  # parent sets skipped because they are not in the subset
         steps, memory = steps + cells * k + scan, memory + 25 * k * 2.0**d + 24 * cells
         seconds += 1e-7 * cells * k + 5e-10 * scan + 2e-4 * k
     return Cost(memory, steps, seconds / 60)
@@ -116,20 +119,20 @@ def _refuse(d: int, what: Task, cost: Cost, max_gb: float, max_minutes: float) -
     if cost.bytes > max_gb * 1e9 or cost.minutes > max_minutes:
         raise TooLargeError(
             f"{what!r} over {count(d, 'variable')} takes about {cost.bytes / 1e9:.3g} GB and {cost.minutes:.3g} "
-            f"minutes, where max_gb={max_gb:g} and max_minutes={max_minutes:g}: {_CURES[what]}, or raise these"
+            f"minutes; limits: max_gb={max_gb:g}, max_minutes={max_minutes:g}: {_CURES[what]}, or raise the limits"
         )
 
 
-# --- scores of all families ------------------------------------------------------------------------------
+# --- local scores of all families---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class FamilyScoreTable:
-    """Log scores of all families, as `brai.kernels.subsets` takes them."""
+    """Local log scores of all families, as `brai.kernels.subsets` expects them."""
 
-    names: tuple[str, ...]  # as in the data
+    names: tuple[str, ...]  # in the order of the data
     order: tuple[str, ...]  # sorted
-    scores: Floats  # (d, 2^(d-1)) over sorted names; -inf where there are too many parents
+    scores: Floats  # (d, 2^(d-1)) over sorted names; -inf for too many parents
 
     @classmethod
     def of(
@@ -142,7 +145,7 @@ class FamilyScoreTable:
         limits: Limits,
         k: int = 1,
     ) -> FamilyScoreTable:
-        """Score the families of the data, unless the task to come takes too much."""
+        """Score all families of the data; TooLargeError if the task ``what`` would exceed the limits."""
         data = table_of(data)
         check_count("max_parents", max_parents, none="no limit")
         d = data.n_variables
@@ -153,19 +156,19 @@ class FamilyScoreTable:
         return cls(data.names, order, _all_scores(scores, d, d - 1 if max_parents is None else max_parents))
 
     def shifted(self) -> Floats:
-        """Scores with the best of each variable at 0: probabilities are the same."""
+        """Scores shifted so that the best of each variable is 0; this changes no probability."""
         return np.ascontiguousarray(self.scores - self.scores.max(axis=1, keepdims=True))
 
     def total(self, parents: list[int]) -> float:
-        """Log score of a DAG over sorted names."""
+        """Log score of a DAG given by parent sets (bit masks) over sorted names."""
         return float(sum(self.scores[v, subsets.squeeze(own, v)] for v, own in enumerate(parents)))
 
     def dag(self, parents: list[int]) -> PDAG:
-        """A DAG over sorted names, given by sets of parents, with nodes as in the data."""
+        """The DAG given by parent sets (bit masks) over sorted names; its nodes are in the order of the data."""
         return PDAG.from_parents(self.order, [tuple(bits(own)) for own in parents]).reorder(self.names)
 
     def outward(self, matrix: Floats) -> Floats:
-        """A matrix over sorted names, in the order of the data."""
+        """Reorder a matrix from sorted names to the order of the data."""
         rank = [self.order.index(name) for name in self.names]
         return matrix[np.ix_(rank, rank)]
 
@@ -183,7 +186,7 @@ def _all_scores(scores: FamilyScores, d: int, max_parents: int) -> Floats:
     return table
 
 
-# --- answers ---------------------------------------------------------------------------------------------
+# --- results ---------------------------------------------------------------------------------------------
 
 
 def map_network(
@@ -197,7 +200,7 @@ def map_network(
 ) -> tuple[PDAG, float]:
     """The DAG of highest score, and its log score (Silander & Myllymäki 2006).
 
-    Of several best ones, a variable early in the sorted names is the sink; parents that do not help are left out.
+    Ties: the sink is the variable that comes first in the sorted names; a parent set is replaced by its subset.
 
     >>> import brai
     >>> dag, log_score = map_network(brai.load_network("cancer").sample(2000, random_state=0))
@@ -228,12 +231,13 @@ def k_best(
 ) -> list[tuple[PDAG, float]]:
     """The k distinct CPDAGs of highest score with their log scores, best first (Chen & Tian 2014); all if fewer.
 
-    The k best classes over each set of variables come from those over the set without one variable, a sink. One
-    DAG of a class will do: what a sink adds to skeleton and v-structures depends on the skeleton alone. Nor is a
-    class missed: without its sink it is a class over the rest, and were k others there better, each of them with
-    that sink would be another class, and better. With ``max_parents`` a class counts if one of its DAGs obeys it.
+    The k best classes over each subset of the variables are built from those over the subset without a sink. One
+    DAG for each class suffices: what a sink adds to skeleton and v-structures depends on the skeleton only. No
+    class is missed: without its sink it is a class over the other variables. If k classes there were better, each
+    of them with that sink would be a better class, too. With ``max_parents`` a class counts if one of its DAGs is
+    within the limit.
 
-    Classes are told apart by a 64-bit key of skeleton and v-structures, among those of equal score.
+    Classes of equal score are distinguished by a 64-bit hash of skeleton and v-structures.
     """
     check_count("k", k, 1)
     table = FamilyScoreTable.of(data, score, ess, max_parents, "k_best", Limits(max_gb, max_minutes), int(k))
@@ -257,7 +261,7 @@ def _pool(d: int, k: int) -> subsets.Pool:
 
 
 def _ranked(scores: Floats) -> NDArray[np.int32]:
-    """Per variable its sets of parents by falling score, the smaller number first; as many for each."""
+    """Parent sets of each variable by falling score, ties by bit mask; the same number for each variable."""
     n = int(np.isfinite(scores[0]).sum())
     return np.argsort(-scores, axis=1, kind="stable")[:, :n].astype(np.int32)
 
@@ -281,14 +285,14 @@ def edge_probabilities(
     max_gb: float = MAX_GB,
     max_minutes: float = MAX_MINUTES,
 ) -> Floats:
-    """P(i → j | D) over all DAGs with at most ``max_parents`` parents, exactly; row to column, as in the data.
+    """Exact P(i → j | D) over all DAGs with at most ``max_parents`` parents; row to column, nodes as in the data.
 
-    - ``prior="dags"``: every DAG has the same prior (Tian & He 2009). 3^d steps, to 20 variables. The sum has
-      terms of both signs; if probabilities of parents do not add up to 1 within 1e-8, a sum over layers without
-      signs takes its place, 4^d steps, and where that is too much, ArithmeticError is raised.
-    - ``prior="order"``: every pair of an order of the variables and a DAG that agrees with it has the same prior,
-      so a DAG counts once for each of its topological orders (Koivisto & Sood 2004, without their factor for the
-      number of parents). DAGs of one class may differ in that. d² 2^d steps, to 20 variables and more.
+    - ``prior="dags"``: uniform over DAGs (Tian & He 2009); 3^d steps, up to 20 variables. The sum has terms of
+      both signs. If the probabilities of parent sets do not add up to 1 within 1e-8, it is replaced by a sum over
+      layers of positive terms (4^d steps). If that exceeds the limits, ArithmeticError is raised.
+    - ``prior="order"``: uniform over pairs of an order of the variables and a DAG that agrees with it. So a DAG
+      counts once for each of its topological orders (Koivisto & Sood 2004, without their factor for the number of
+      parents), and DAGs of one class may differ in weight. d² 2^d steps, for 20 variables and more.
     """
     if prior not in ("order", "dags"):
         raise ValueError(f"prior is {prior!r}: choose 'order' or 'dags'")
@@ -308,7 +312,7 @@ def _without_signs(table: FamilyScoreTable, loss: float, max_gb: float, max_minu
         _refuse(d := len(table.names), "layers", estimate(d, "layers", n_rows=0), max_gb, max_minutes)
     except TooLargeError as error:
         raise ArithmeticError(
-            f"signed terms cancel, probabilities are wrong by {loss:.1g} or more; {error}"
+            f"terms of opposite sign cancel, so probabilities are wrong by {loss:.1g} or more; {error}"
         ) from None
     return np.asarray(dag_sums.dag_edges(table.shifted()))
 
@@ -324,10 +328,10 @@ def sample_dags(
     max_gb: float = MAX_GB,
     max_minutes: float = MAX_MINUTES,
 ) -> list[tuple[PDAG, float]]:
-    """n DAGs with their log scores, drawn independently from the posterior in which all DAGs have the same prior.
+    """n independent draws of DAGs from the posterior with a uniform prior over DAGs, with their log scores.
 
-    Layers of the DAG are drawn by the sum over layers (Kuipers & Moffa 2017), then the parents of each node; no
-    chain is involved. 4^d steps, to 15 variables.
+    The layers of a DAG are drawn first (Kuipers & Moffa 2017), then the parents of each node. No Markov chain is
+    used. 4^d steps, up to 15 variables.
 
     >>> import brai
     >>> len(sample_dags(brai.load_network("cancer").sample(500, random_state=0), 100, random_state=0))
@@ -358,12 +362,11 @@ def posterior(
     max_gb: float = MAX_GB,
     max_minutes: float = MAX_MINUTES,
 ) -> Posterior:
-    """The posterior over classes, to be asked for any feature.
+    """The posterior over the ``k`` best equivalence classes, as a `Posterior`.
 
-    It holds the ``k`` best classes. By default that is every class for up to 5 variables, and answers are
-    exact; for more variables it is the 1000 best, and all others are taken to be impossible: compare
-    `edge_probabilities`. A class weighs as many DAGs as it has, also those with more than ``max_parents``
-    parents.
+    By default these are all classes for up to 5 variables, so features are exact. For more variables they are the
+    1000 best, and all others count as impossible; `edge_probabilities` has no such limit. With ``prior="dags"`` a
+    class is weighted by the number of all its DAGs, also those with more than ``max_parents`` parents.
     """
     if k is None:
         k = N_CLASSES.get(table_of(data).n_variables, 1000)

@@ -1,20 +1,22 @@
-"""A chain over DAGs of any number of variables, each DAG with the same prior, on a table of scored parent sets.
+"""Markov chain over DAGs of any number of variables, on a table of scored parent sets; uniform prior over DAGs.
 
-A step is one of four:
+There are four kinds of moves:
 
-- gibbs: the parents of a node are drawn anew from the table, by their scores, among the sets without a descendant.
-- reversal: an edge u → v is drawn; both ends lose their parents, u gets new ones that contain v, then v new ones
-  that close no cycle. Accepted by the sums over sets there and back and by the numbers of edges (Grzegorczyk &
-  Husmeier 2008).
-- toggle: an ordered pair (i, j) is drawn; i → j is deleted if it is there, j → i is turned round, else i → j is
-  added. Any parents are possible here, in the table or not, so the chain can reach every DAG.
-- pair: the parents of two nodes are drawn anew together from the table, by their scores, among the pairs of sets
-  that close no cycle (as Goudie & Mukherjee 2016). The pair is a node and one of those it goes best with.
+- gibbs: the parents of a node are redrawn from the table, in proportion to their weights, among the sets that
+  contain no descendant.
+- reversal: an edge u → v is drawn. Both ends lose their parents; u gets new ones that include v, then v gets new
+  ones that cause no cycle. The acceptance ratio contains the sums over parent sets in both directions and the
+  numbers of edges (Grzegorczyk & Husmeier 2008).
+- toggle: an ordered pair (i, j) is drawn. If i → j exists, it is deleted; if j → i exists, it is reversed;
+  otherwise i → j is added. The new parents need not be in the table, so the chain can reach every DAG.
+- pair: the parents of two nodes are redrawn together from the table, in proportion to their weights, among the
+  pairs of sets that cause no cycle (as in Goudie & Mukherjee 2016). The pair is a node and one of its most
+  promising candidate parents.
 
-All but toggles leave a node alone whose parents are not in the table; so the answer is right with any table, and a
-poor one only makes the chain slow: toggles are its way out, as the "plus one" parent is BiDAG's. A chain can be
-stuck for long with parents outside that are good but for which better ones lie several toggles away; so where
-chains stand outside during burn-in, the table takes that in.
+Only toggles change a node whose parents are not in the table. So the stationary distribution is the same for any
+table; a poor table makes mixing slow. The "plus one" parent of BiDAG has the same purpose as toggles. A chain can
+stay long at parents outside the table if better ones are several toggles away. Therefore such families are added
+to the table during burn-in.
 
 References: Geyer 1992, "Practical Markov chain Monte Carlo", Statistical Science 7. Goudie & Mukherjee 2016, "A
 Gibbs sampler for learning DAGs", JMLR 17. Grzegorczyk & Husmeier 2008, "Improving the structure MCMC sampler for
@@ -44,19 +46,19 @@ from brai.runtime.seeds import RandomState, seed_sequence
 from brai.runtime.workers import ALONE, Benches, Workers
 from brai.search.family_table import LARGER, PAIRS, SET, FamilyTable
 
-PARTNERS = 10  # of a node, for pair moves
-BLOCKS = 10  # parts of the draws after which the time is looked at
-ROUNDS = 10  # parts of the burn-in after which the table grows
-WHILE = 20_000_000  # steps times variables made in one go
-NEEDLESS = 22.0  # nats that needless parents may cost and still be listed for chains
-_SLOTS = 2**18  # scores of families outside the table remembered at a time
+PARTNERS = 10  # nodes with which a node can form a pair, for pair moves
+BLOCKS = 10  # parts into which the draws are divided; time is checked between them
+ROUNDS = 10  # parts into which burn-in is divided; the table grows between them
+WHILE = 20_000_000  # steps times variables in one call of compiled code
+NEEDLESS = 22.0  # largest penalty, in nats, of superfluous parents in sets that chains keep
+_SLOTS = 2**18  # entries of the cache of local scores of families outside the table
 
 
 class Space:
-    """A table as chains take it: as it is now, sets added later are not seen.
+    """A copy of a table, prepared for chains; sets added to the table later are not included.
 
-    A node has at most ``most`` parents: ``max_parents`` (default: that of the table) or, where larger, as many as
-    the largest set of the table.
+    A node has at most ``most`` parents: ``max_parents`` (default: that of the table) or, if larger, the size of
+    the largest set in the table.
     """
 
     def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
@@ -89,22 +91,22 @@ class Space:
         )
 
     def bench(self) -> Bench:
-        """What a chain needs besides: scratch memory of its own."""
+        """Scratch memory for one chain."""
         room, arrays = (4, int(np.diff(self.arrays.sets.first).max())), self.arrays
         memo = Memo(arrays.memo.keys, np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS))
         arrays = arrays._replace(memo=memo, found=np.zeros(room, np.int64), weights=np.zeros(room))
         return Bench(self.scores.twin().evidence(self.most + 2), arrays)
 
     def checked(self, start: Sequence[Family]) -> Sequence[Family]:
-        """A graph to start from, if it is a DAG that obeys the table."""
+        """The start graph itself; ValueError if it is no DAG, or breaks a limit of the table."""
         own = dict(start)
         if sorted(own) != list(range(self.d)):
-            raise ValueError(f"a start has {len(own)} families for {self.d} variables: give one a variable")
-        PDAG.from_parents(self.names, [own[v] for v in range(self.d)])  # refuses a cycle
+            raise ValueError(f"a start has {len(own)} families for {self.d} variables: give one for each variable")
+        PDAG.from_parents(self.names, [own[v] for v in range(self.d)])  # raises for a cycle
         for v, parents in start:
             if len(parents) > self.most:
                 raise ValueError(
-                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {self.most} are possible: "
+                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {self.most} are allowed: "
                     "add the family to the table or raise its max_parents"
                 )
             if not self.arrays.allowed[list(parents), v].all():
@@ -118,25 +120,25 @@ class Space:
 
 
 class Bench(NamedTuple):
-    """What kernels take: evidence, and the space with scratch memory."""
+    """Arguments of kernels: evidence, and the space with scratch memory."""
 
     evidence: Evidence
     arrays: mcmc_space.Space
 
 
 class State(NamedTuple):
-    """Where a chain is, as plain arrays."""
+    """State of a chain, as plain arrays."""
 
     parents: NDArray[np.int32]
     n_parents: NDArray[np.int64]
     children: NDArray[np.int32]
     n_children: NDArray[np.int64]
     random: NDArray[np.uint64]
-    tally: NDArray[np.int64]  # by kind of move: moves made, and those that changed the graph
+    tally: NDArray[np.int64]  # by kind of move: number made, and number that changed the graph
 
     @classmethod
     def at(cls, space: Space, start: Sequence[Family], seed: np.random.SeedSequence) -> State:
-        """A chain that starts from a DAG."""
+        """Initial state of a chain that starts from a DAG."""
         d = space.d
         state = cls(
             np.zeros((d, space.most), np.int32),
@@ -156,7 +158,7 @@ class State(NamedTuple):
 
     @property
     def families(self) -> tuple[Family, ...]:
-        """The DAG where the chain is."""
+        """The current DAG."""
         own, n = self.parents.tolist(), self.n_parents.tolist()
         return tuple((v, tuple(sorted(own[v][: n[v]]))) for v in range(len(own)))
 
@@ -165,7 +167,7 @@ _benches = Benches()
 
 
 def graph_of(state: State) -> mcmc_moves.Graph:
-    """The DAG of a state as kernels take it, to be settled; its edges are those of the state itself."""
+    """The DAG of a state as kernels expect it, before `settle`. It shares the arrays of edges with the state."""
     d, most = state.parents.shape
     return mcmc_moves.Graph(
         state.parents,
@@ -184,7 +186,7 @@ def graph_of(state: State) -> mcmc_moves.Graph:
 def walk(
     space: Space, shares: NDArray[np.float64], state: State, n: int, steps: int, noted: bool
 ) -> tuple[State, NDArray[np.int16], NDArray[np.float64]]:
-    """n times so many steps on from a state; where that leads, and if ``noted`` the n DAGs, with log scores."""
+    """Make n times ``steps`` steps. Returns the new state and, if ``noted``, the n DAGs with log scores."""
     state = State._make(np.array(part) for part in state)
     d, graph = space.d, graph_of(state)
     parents = np.empty((n, d, space.most) if noted else (n, 0, 0), np.int16)
@@ -198,7 +200,7 @@ def walk(
 
         mcmc_moves.settle(bench.evidence, bench.arrays, graph)
         at_once = max(1, some // max(1, steps))
-        for t in range(0, n, at_once):  # compiled code takes no signals, so it is called for short whiles
+        for t in range(0, n, at_once):  # compiled code checks no signals, so each call is short
             left = steps
             while left > some:
                 run(some, *nothing)
@@ -223,14 +225,13 @@ def sample_dags(  # arguments: options of a public function, by keyword
 ) -> Draws:
     """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
 
-    There is a chain for each of ``starts``, DAGs as their families; by default one that starts without edges, but
-    for those that the table requires; these no chain ever lacks.
-    ``max_parents`` is that of the table unless given; the largest set in it raises the limit. ``shares`` are
-    the chances of the kinds of moves, as in KINDS. During burn-in the table takes in families of chains that stand
-    outside; later it does not change.
+    There is one chain for each of ``starts``, DAGs given as families. By default a single chain starts with the
+    required edges only; these are in every DAG drawn. ``max_parents`` is that of the table by default; the largest
+    set in the table raises the limit. ``shares`` are the probabilities of the kinds of moves, as in KINDS. During
+    burn-in, families of the chains that are not in the table are added to it; later it does not change.
 
-    ``advance`` is called up to BLOCKS times, as the draws come. At ``deadline`` (of `time.monotonic`) there may be
-    fewer than n, as many of each chain, and a tenth at least.
+    ``advance`` is called after each of BLOCKS parts of the draws. At ``deadline`` (`time.monotonic`) sampling
+    stops: then there are fewer than n draws, equally many from each chain, and at least a tenth of n.
 
     >>> import brai
     >>> from brai.kinds.scores import FamilyScores
@@ -242,7 +243,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     most = table.max_parents if max_parents is None else max_parents
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
         check_count(name, value, least)
-    if not table.bounds.any():  # no edge is possible, as where no variable varies
+    if not table.bounds.any():  # no edge is allowed, for example because all variables are constant
         return _without_edges(table, max(1, len(starts)), n, most)
     first, *seeds = seed_sequence(seed).spawn(1 + max(1, len(starts)))
     space = Space(table, first, max_parents)
@@ -283,31 +284,31 @@ def sample_dags(  # arguments: options of a public function, by keyword
 
 
 def _without_edges(table: FamilyTable, chains: int, n: int, most: int) -> Draws:
-    """What chains draw where there is one DAG."""
+    """The draws of chains if the only possible DAG has no edges."""
     names, none = table.scores.data.names, dict.fromkeys(KINDS, 0)
     parents = np.full((chains, n, len(names), min(most, len(names) - 1)), -1, np.int16)
     return Draws(names, parents, np.full((chains, n), table.scores.total(table.least())), none, none)
 
 
 def _cumulated(shares: Sequence[float]) -> NDArray[np.float64]:
-    """Shares added up; beyond the last kind that has one, 1."""
+    """Cumulative probabilities; exactly 1 from the last kind with a positive share on."""
     given = np.array(shares, float)
     if given.shape != (len(KINDS),) or not np.isfinite(given).all() or given.min() < 0 or given.sum() <= 0:
-        raise ValueError(f"shares are {shares!r}: give a number from 0 on for each of {', '.join(KINDS)}")
+        raise ValueError(f"shares are {shares!r}: give a number, 0 or more, for each of {', '.join(KINDS)}")
     added: NDArray[np.float64] = np.cumsum(given) / given.sum()
     added[np.flatnonzero(given)[-1] :] = 1.0
     return added
 
 
 def bytes_needed(n_rows: int, levels: NDArray[np.int64], max_parents: int, chains: int, draws: int) -> float:
-    """Bytes of so many chains, and of the table they draw from."""
+    """Estimated bytes of the chains, and of the table of parent sets they use."""
     d = len(levels)
     each = d * d * 4 + 2.0 * draws * d * min(max_parents, d)
     return SET * sets_listed(n_rows, levels, max_parents) + chains * each + d * d * 8 + 4e6
 
 
 def sets_listed(n_rows: int, levels: NDArray[np.int64], max_parents: int) -> float:
-    """Parent sets of all variables that chains keep: those whose parameters cost little, needed or not."""
+    """Estimated number of parent sets in the table of chains: those whose parameters have a small penalty."""
     d, price = len(levels), math.log(max(n_rows, 2)) / 2
     mean = math.exp(float(np.log(levels).mean()))
     total = 100.0 * d

@@ -1,11 +1,12 @@
-"""Posterior predictive probabilities P(D_new | D), for one graph (model selection) and for many (averaging).
+"""Posterior predictive probabilities P(D_new | D), for one graph (model selection) or many (model averaging).
 
-A row has P(row | G, D) = Π_i θ, with parameters θ = (N_ijk + ess / (q r)) / (N_ij + ess / q), the means of
-Dirichlet posteriors. With such priors all DAGs of a class predict alike, so one stands for its class. Over graphs
+For a row, P(row | G, D) = Π_i θ. The parameters are the means of Dirichlet posteriors,
+θ = (N_ijk + ess / (q r)) / (N_ij + ess / q). With BDeu priors all DAGs of a class give the same predictions, so
+one DAG represents its class. The average over graphs
 
     P(D_new | D) = Σ_G P(D_new | G, D) P(G | D)
 
-is summed by log-sum-exp. A family that several graphs share is computed once.
+is computed by log-sum-exp. A family that occurs in several graphs is evaluated once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def log_predictive(families: Iterable[Family], train: Any, test: Any, ess: float
 
 
 def averaged_log_predictive(posterior: Posterior, train: Any, test: Any, ess: float = 1.0) -> NDArray[np.float64]:
-    """Log of Σ_G P(row | G, D) P(G | D) for each row of ``test``: every row a D_new of its own."""
+    """Log of Σ_G P(row | G, D) P(G | D) for each row of ``test``; each row is its own D_new."""
     names, graphs = posterior.families()
     weights = _logs(posterior)[:, None]
     blocks = _by_graph(graphs, train.select(names), test.select(names), ess)
@@ -38,9 +39,9 @@ def averaged_log_predictive(posterior: Posterior, train: Any, test: Any, ess: fl
 
 
 def joint_log_predictive(posterior: Posterior, train: Any, test: Any, ess: float = 1.0) -> float:
-    """Log of Σ_G P(D_new | G, D) P(G | D), D_new being all rows of ``test`` together.
+    """Log of Σ_G P(D_new | G, D) P(G | D), where D_new is all rows of ``test`` together.
 
-    Parameters stay those of D: the rows of D_new are independent given the graph.
+    Parameters are learned from D only, so the rows of D_new are independent given the graph.
     """
     names, graphs = posterior.families()
     blocks = _by_graph(graphs, train.select(names), test.select(names), ess)
@@ -56,7 +57,7 @@ def _logs(posterior: Posterior) -> NDArray[np.float64]:
 def _by_graph(
     graphs: Sequence[Sequence[Family]], train: Any, test: Any, ess: float
 ) -> Iterator[NDArray[np.float64]]:
-    """Log probabilities (graphs, rows), a block of rows of ``test`` at a time."""
+    """Log probabilities, arrays (graphs, rows), for one block of rows of ``test`` after another."""
     place = {family: i for i, family in enumerate(dict.fromkeys(f for graph in graphs for f in graph))}
     columns = [place[family] for graph in graphs for family in graph]
     ends = np.cumsum([0, *map(len, graphs)])

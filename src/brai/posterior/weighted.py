@@ -1,20 +1,20 @@
-"""The posterior over structures as a weighted set of CPDAGs, and what they say together (section 4.2).
+"""The posterior over structures as a weighted set of CPDAGs, and features averaged over it (section 4.2).
 
-P(f | D) = Σ_G f(G) P(G | D) over the DAGs of all CPDAGs of the set; the paper takes the k best of the tree.
-All DAGs of a class have the same score, so the posterior of a class is
+P(f | D) = Σ_G f(G) P(G | D), summed over the DAGs of all CPDAGs of the set; the paper uses the k best of the tree.
+All DAGs of an equivalence class have the same score, so the posterior probability of a class is proportional to
 
 - size · exp(score) under a uniform prior on DAGs (``prior="dags"``, the paper's),
-- exp(score) under a uniform prior on classes (``prior="classes"``),
+- exp(score) under a uniform prior on classes (``prior="classes"``).
 
-both scaled to sum to 1 over the set: what lies outside the set is taken to be impossible.
+Probabilities sum to 1 over the set: graphs outside the set count as impossible.
 
-Probabilities of adjacencies and Markov blankets are exact, and so are those of edges unless a class is very
-entangled. Paths and features of your own are looked up in DAGs: all of a class where it is small, else uniform
-draws from it; then a standard error comes with them. It is that of drawing DAGs from the classes; nothing is said
-about CPDAGs that are not in the set.
+Probabilities of adjacencies and Markov blankets are exact. Those of edges are exact unless a CPDAG has a very
+complex undirected part. Paths and other features are evaluated on DAGs: on all of a small class, else on uniform
+draws, with a standard error. It measures the error of drawing DAGs only, not the effect of CPDAGs that are missing
+from the set.
 
-Matrices are in the order of ``names``, "row to column". Inside, variables are sorted by name, so the order of
-columns changes no draw.
+Matrices are in the order of ``names``, "row to column". Internally variables are sorted by name, so draws do not
+depend on the order of columns.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ Source: TypeAlias = Literal["given", "tree", "mcmc", "exact", "bootstrap", "one"
 Floats: TypeAlias = NDArray[np.float64]
 Scored: TypeAlias = tuple[PDAG, float]
 
-Distinct: TypeAlias = dict[PDAG, tuple[int, float]]  # how often, and the log score
+Distinct: TypeAlias = dict[PDAG, tuple[int, float]]  # number of occurrences, and the log score
 
-_POWER = {"dags": 1, "classes": 0}  # of the size of a class in its prior
-SMALL = 8  # a class of so few DAGs is always enumerated
+_POWER = {"dags": 1, "classes": 0}  # exponent of the size of a class in its prior
+SMALL = 8  # a class of at most this many DAGs is always enumerated
 NOTHING = 1e-16  # a class less probable than this is left out of sums over DAGs
 
 
 class Estimate(NamedTuple):
-    """A probability, or a matrix of them, from ``n_dags`` DAGs; ``exact`` if no DAG was drawn at random."""
+    """A probability, or a matrix of them, from ``n_dags`` DAGs; ``exact`` if no random draws were used."""
 
     value: Any
     standard_error: Any
@@ -62,7 +62,7 @@ class Estimate(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The DAGs of one class to look at: all of them, or ``n`` drawn."""
+    """The DAGs of one class to evaluate: all of them, or ``n`` draws if ``drawn``."""
 
     weight: float
     members: EquivalenceClass
@@ -70,7 +70,7 @@ class Share(NamedTuple):
     drawn: bool
 
     def orders(self, rng: np.random.Generator) -> Iterator[list[int]]:
-        """The DAGs, each by its topological order."""
+        """The DAGs, each given by a topological order."""
         return (self.members.draw(rng) for _ in range(self.n)) if self.drawn else self.members.orders()
 
 
@@ -78,8 +78,8 @@ class Share(NamedTuple):
 class Posterior:
     """Distinct CPDAGs with probabilities that sum to 1, most probable first.
 
-    A fitted model makes one (``model.posterior()``), and so do `from_scores` and `from_draws` from graphs of any
-    origin. ``log_scores`` may be NaN where a sampler gave none.
+    A fitted model returns one (``model.posterior()``); `from_scores` and `from_draws` make one from given graphs.
+    ``log_scores`` are NaN for draws without scores.
     """
 
     cpdags: tuple[PDAG, ...]
@@ -87,12 +87,12 @@ class Posterior:
     log_scores: Floats
     prior: Prior
     source: Source = "given"
-    chains: Any = None  # of "mcmc", the `brai.posterior.chains.Draws` behind it, if they are there
-    inside: tuple[PDAG, ...] | None = None  # the same graphs with nodes sorted by name, if they are there
+    chains: Any = None  # with source "mcmc": the `brai.posterior.chains.Draws`, or None
+    inside: tuple[PDAG, ...] | None = None  # the same graphs with nodes sorted by name, or None
 
     @classmethod
     def from_scores(cls, scored: Iterable[Scored], prior: Prior = "dags", source: Source = "given") -> Posterior:
-        """Weigh distinct graphs by their log scores: k best CPDAGs, those of an exact search, or your own."""
+        """Weight distinct graphs by their log scores; ``scored`` are pairs (graph, log score)."""
         found = _distinct(_checked_scores(scored))
         power = _POWER[_checked("prior", prior)]
         return cls._of(found, [score + _log_sizes(c, power) for c, (_, score) in found.items()], prior, source)
@@ -106,10 +106,10 @@ class Posterior:
         source: Source = "given",
         chains: Any = None,
     ) -> Posterior:
-        """Weigh graphs by how often a sampler drew them.
+        """Weight graphs by their frequency among the draws of a sampler.
 
-        ``drawn`` is the prior that the sampler itself has: "classes" if it draws CPDAGs by their scores, "dags"
-        if it draws DAGs by their scores. Where it differs from ``prior``, the sizes of the classes make up for it.
+        ``drawn`` is the prior of the sampler: "classes" if it draws CPDAGs in proportion to exp(score), "dags" if
+        it draws DAGs so. If it differs from ``prior``, weights are corrected by the sizes of the classes.
         """
         found = _distinct(one if isinstance(one, tuple) else (one, math.nan) for one in draws)
         power = _POWER[_checked("prior", prior)] - _POWER[_checked("drawn", drawn)]
@@ -122,7 +122,7 @@ class Posterior:
         cls, found: Distinct, logs: list[float], prior: Prior, source: Source, chains: Any = None
     ) -> Posterior:
         if not found:
-            raise ValueError("there is no graph: give at least one")
+            raise ValueError("there are no graphs: give at least one")
         weights = np.exp(np.array(logs) - max(logs))
         rank = np.argsort(-weights, kind="stable")
         probabilities = (weights / math.fsum(weights))[rank]
@@ -138,7 +138,7 @@ class Posterior:
 
     @property
     def n_effective(self) -> float:
-        """Number of equally probable CPDAGs that would be as uncertain: 1 / Σ P²."""
+        """Effective number of graphs, 1 / Σ P²: how many equally probable graphs would be as uncertain."""
         return float(1 / np.square(self.probabilities).sum())
 
     @cached_property
@@ -151,8 +151,8 @@ class Posterior:
 
     @cached_property
     def kind(self) -> Literal["CPDAG", "DAG"]:
-        """What the graphs are: with knowledge they are DAGs, each for itself, where their class does not obey."""
-        directed = all(graph.is_dag() for graph in self.cpdags)  # else they are no DAGs, and that is soon seen
+        """Whether the graphs are CPDAGs or, as with background knowledge, single DAGs."""
+        directed = all(graph.is_dag() for graph in self.cpdags)  # cheap, so it comes before to_cpdag
         return "DAG" if directed and any(graph.to_cpdag() != graph for graph in self.cpdags) else "CPDAG"
 
     def sample(self, n: int = 1, random_state: RandomState = None) -> list[tuple[PDAG, float]]:
@@ -175,28 +175,28 @@ class Posterior:
         return tuple(map(EquivalenceClass, ranked))
 
     def reordered(self, names: Sequence[str]) -> Posterior:
-        """The same posterior with nodes in another order."""
+        """The same posterior with its nodes in the order of ``names``."""
         inside = self.cpdags if self.names == self._sorted_names else self.inside
         return replace(self, cpdags=tuple(cpdag.reorder(names) for cpdag in self.cpdags), inside=inside)
 
     def _outward(self, matrix: Floats) -> Floats:
-        """A matrix over sorted names, in the order of names."""
+        """Reorder a matrix from sorted names to the order of ``names``."""
         rank = [self._sorted_names.index(name) for name in self.names]
         return matrix[np.ix_(rank, rank)]
 
     def families(self) -> tuple[tuple[str, ...], list[tuple[Family, ...]]]:
-        """Variables sorted by name, and the families over them of one DAG of each CPDAG."""
+        """The sorted names, and for each CPDAG the families of one of its DAGs, numbered by the sorted names."""
         graphs = [members.parents(members.first()) for members in self._classes]
         return self._sorted_names, [tuple((i, tuple(bits(p))) for i, p in enumerate(own)) for own in graphs]
 
-    # --- features without DAGs --------------------------------------------------------------------
+    # --- features of CPDAGs -----------------------------------------------------------------------
 
     def adjacency_probabilities(self) -> Floats:
-        """P(i and j are adjacent), exactly."""
+        """P(i and j are adjacent); exact."""
         return self._weighted(lambda cpdag: cpdag.skeleton())
 
     def markov_blanket_probabilities(self) -> Floats:
-        """P(i is in the Markov blanket of j), exactly: the same in all DAGs of a class."""
+        """P(i is in the Markov blanket of j); exact, since it is the same in all DAGs of a class."""
         return self._weighted(lambda cpdag: cpdag.moral())
 
     def _weighted(self, feature: Callable[[PDAG], NDArray[np.bool_]]) -> Floats:
@@ -216,7 +216,7 @@ class Posterior:
         return np.asarray(self.paths(n_dags, random_state).value)
 
     def edges(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
-        """P(i → j): exact, except where a class is too entangled for that; there DAGs are drawn as for paths."""
+        """P(i → j): exact, except for classes with a very complex undirected part; there DAGs are drawn."""
         return self._look(
             EquivalenceClass.parents,
             lambda m: (m.certain_parents(), m.possible_parents()),
@@ -228,8 +228,8 @@ class Posterior:
     def paths(self, n_dags: int | None = None, random_state: RandomState = 0) -> Estimate:
         """P(there is a directed path from i to j), "i causes j" if the DAG is causal.
 
-        ``n_dags`` is about how many DAGs to look at in all, shared out to the classes by their probability; by
-        default as many as take a second or two. A class with no more DAGs than its share is enumerated.
+        ``n_dags`` is the approximate number of DAGs to evaluate, divided among the classes by probability. By
+        default that takes a second or two. A class with no more DAGs than its share is enumerated.
         """
         return self._look(
             EquivalenceClass.ancestors,
@@ -241,9 +241,9 @@ class Posterior:
     def probability(
         self, feature: Callable[[PDAG], Any], n_dags: int | None = None, random_state: RandomState = 0
     ) -> Estimate:
-        """P(feature) for any function of a DAG that returns True or False; of one that returns numbers, the mean.
+        """P(feature) for a function of a DAG that returns True or False; the mean for one that returns numbers.
 
-        Arguments are as in `paths`. The standard error of a mean is that of the numbers drawn.
+        Arguments are as in `paths`. The standard error of a mean is estimated from the values of the drawn DAGs.
 
         >>> from brai import PDAG
         >>> chain = PDAG.from_edges("abc", undirected=[("a", "b"), ("b", "c")])
@@ -266,10 +266,10 @@ class Posterior:
         return Estimate(mean, math.sqrt(variance), n, not any(share.drawn for share in shares))
 
     def _budget(self) -> int:
-        """DAGs that can be looked at in a second or two."""
+        """Number of DAGs that can be evaluated in a second or two."""
         return max(1000, 1_000_000 // len(self.names))
 
-    # --- one graph for all -------------------------------------------------------------------------
+    # --- consensus graph --------------------------------------------------------------------------
 
     def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[Row]:
         """Rows from, to, strength, direction; see `brai.posterior.consensus.table`."""
@@ -281,13 +281,13 @@ class Posterior:
         """
         return consensus(self.names, self.edge_probabilities(), threshold, direction)
 
-    # --- which DAGs to look at ----------------------------------------------------------------------
+    # --- choice of DAGs to evaluate -----------------------------------------------------------------
 
     def shares(self, n_dags: int | None = None) -> list[Share]:
-        """Which DAGs to look at when there may be about ``n_dags``: all of a class, or draws by its weight.
+        """Which DAGs to evaluate, about ``n_dags`` in all: for each class all of its DAGs, or a number of draws.
 
-        What a class does not need of its share goes to the others. No class has fewer than two draws, and one of
-        at most SMALL DAGs is enumerated in any case.
+        Draws are divided by probability; what a class does not need is given to the others. Each class gets at
+        least two draws, and a class of at most SMALL DAGs is always enumerated.
         """
         check_count("n_dags", n_dags, 1, none="one that suits the number of variables")
         budget = self._budget() if n_dags is None else n_dags
@@ -295,7 +295,7 @@ class Posterior:
         worth = [k for k in range(len(self)) if weights[k] > NOTHING]
         found: dict[int, Share] = {}
         left, weight_left = float(budget), 1.0
-        for k in sorted(worth, key=lambda k: math.log(sizes[k]) - math.log(weights[k])):  # the least needy first
+        for k in sorted(worth, key=lambda k: math.log(sizes[k]) - math.log(weights[k])):  # small, probable first
             n = max(2, math.ceil(left * min(1.0, weights[k] / max(weight_left, NOTHING))))
             drawn = sizes[k] > max(n, SMALL)
             found[k] = Share(weights[k], self._classes[k], n if drawn else sizes[k], drawn)
@@ -310,10 +310,11 @@ class Posterior:
         random_state: RandomState,
         exactly: Callable[[EquivalenceClass], Floats | None] = lambda members: None,
     ) -> Estimate:
-        """Probabilities of a relation, given per node as the set of those that have it to the node.
+        """Probabilities of a relation between nodes, such as "is a parent of".
 
-        ``bounds`` says who has it in every DAG of the class, and who at most: there no draw is needed; ``exactly``
-        gives the probabilities within a class, if there is a way without DAGs.
+        ``relation`` returns, for each node of a DAG, the set of related nodes. ``bounds`` returns the relations
+        that hold in all, and those that hold in some DAGs of a class; the others have no sampling error.
+        ``exactly`` returns the probabilities within a class without drawing DAGs, or None if it cannot.
         """
         d = len(self.names)
         mean, variance, n, drawn = np.zeros((d, d)), np.zeros((d, d)), 0, False
@@ -350,7 +351,7 @@ def _number(value: Any) -> float:
 
 
 def frequency_variance(frequency: Any, n: int) -> Any:
-    """Variance of a frequency of n draws, with two successes and failures added (Agresti & Coull 1998)."""
+    """Variance of a frequency in n draws; two successes and two failures are added (Agresti & Coull 1998)."""
     share = (frequency * n + 2) / (n + 4)
     return share * (1 - share) / (n + 4)
 
@@ -375,7 +376,7 @@ def _checked_scores(scored: Iterable[Scored]) -> Iterator[Scored]:
 
 
 def _distinct(graphs: Iterable[Scored]) -> Distinct:
-    """The CPDAGs of the graphs, how often each one occurs and its first score; nodes as in the first graph."""
+    """CPDAGs of the graphs, with the number of occurrences and first log score; nodes as in the first graph."""
     completed: dict[PDAG, PDAG] = {}
     found: Distinct = {}
     names: tuple[str, ...] | None = None
@@ -386,7 +387,7 @@ def _distinct(graphs: Iterable[Scored]) -> Distinct:
         if graph not in completed:
             if set(graph.names) != set(names):
                 lone = sorted(set(graph.names) ^ set(names))
-                raise ValueError(f"the graphs differ in the nodes {reprlib.repr(lone)}: give graphs over the same")
+                raise ValueError(f"the graphs differ in the nodes {reprlib.repr(lone)}: use the same nodes")
             completed[graph] = (graph if graph.names == names else graph.reorder(names)).to_cpdag()
         times, first = found.get(completed[graph], (0, float(score)))
         if abs(score - first) > 1e-6 * max(1.0, abs(first)):

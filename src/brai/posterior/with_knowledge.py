@@ -1,4 +1,4 @@
-"""Posteriors over the DAGs that obey background knowledge: each graph is a DAG, a class of its own.
+"""Posteriors over the DAGs that obey background knowledge: the graphs are single DAGs, not CPDAGs.
 
 See `brai.graphs.mpdag`.
 """
@@ -18,14 +18,14 @@ from brai.graphs.mpdag import obeying_dags, restricted
 from brai.graphs.pdag import PDAG
 from brai.posterior.weighted import Posterior, Prior, Scored, Source
 
-MOST = 4096  # DAGs that the posterior of several classes holds, about
-LEAST = 16  # DAGs of a class that are listed in any case
+MOST = 4096  # approximate number of DAGs in a posterior made from several classes
+LEAST = 16  # least limit on the DAGs listed for a class
 
 
 def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None, chains: Any = None) -> Posterior:
-    """DAGs weighed by how often a sampler drew them by their scores."""
+    """DAGs weighted by their frequency among the draws of a sampler with a uniform prior over DAGs."""
     if prior == "classes":
-        raise ValueError("prior is 'classes': with knowledge draws are of DAGs, leave it out or say 'dags'")
+        raise ValueError("prior is 'classes': with knowledge, chains draw DAGs: leave prior out, or give 'dags'")
     times: Counter[PDAG] = Counter()
     scores: dict[PDAG, float] = {}
     for dag, score in draws:
@@ -36,12 +36,13 @@ def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None, chain
 
 
 def posterior_of_classes(classes: Posterior, known: Knowledge, prior: Prior) -> Posterior:
-    """The DAGs that obey of the classes of a posterior with a uniform prior on classes.
+    """The DAGs that obey the knowledge, from a posterior over classes with a uniform prior on classes.
 
-    With ``prior`` "classes" the DAGs of a class share its probability; with "dags" each has as much as that.
+    With ``prior="classes"`` the DAGs of a class share its probability. With "dags" each DAG has the weight of its
+    class. If a class has many DAGs that obey, a sample of them represents all.
     """
     rng = np.random.Generator(np.random.PCG64(0))
-    limit, names = max(LEAST, MOST // len(classes)), sorted(classes.names)  # the order of columns is no matter
+    limit, names = max(LEAST, MOST // len(classes)), sorted(classes.names)  # independent of column order
     dags: list[PDAG] = []
     weights: list[float] = []
     scores: list[float] = []
