@@ -174,7 +174,7 @@ def test_a_fit_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> N
     words = (
         r"learning from 1000 rows of 2 variables \(0.* GB: program .*\) needs about .* are free: give fewer rows"
     )
-    with pytest.raises(MemoryError, match=words + ".*polish=False takes less"):
+    with pytest.raises(MemoryError, match=words + ".*polish=False needs less"):
         memory.foresee(data, model)
     assert memory.foresee(data, BRAI(polish=False)).bytes < found.bytes
     assert memory.foresee(data, SimpleNamespace(polish=False)).bytes < found.bytes

@@ -1,1 +1,1 @@
-"""Estimators."""
+"""Structure learners, as scikit-learn estimators."""

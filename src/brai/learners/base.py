@@ -1,7 +1,6 @@
-"""What every structure learner has in common: from families to fitted attributes, and the answers they give.
+"""Base class of all structure learners: fitted attributes, probabilities, prediction and causal effects.
 
-Variables are taken in the order of their names while learning, so the order of the columns changes nothing but
-the order of the output.
+Variables are sorted by name while learning, so the order of the columns affects only the order of the output.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ from brai.runtime.checks import check_count, near
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
-    """The edges between these variables that may be, and those that must."""
+    """The allowed and the required edges between these variables."""
     return Bounds.free(len(names)) if known is None else known.bound(names)
 
 
 class StructureLearner(BaseEstimator):  # type: ignore[misc]
-    """An estimator that finds a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
+    """An estimator that learns a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
 
-    saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes that a file holds, and as what (brai.files.codecs)
+    saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes to save: name, kind (brai.files.codecs)
     family_score: str
     ess: float
     _known_posterior: Posterior | None
-    _obeyed: Knowledge | None  # what the graphs found obey
+    _obeyed: Knowledge | None  # background knowledge that the learned graphs obey
 
     def __sklearn_tags__(self) -> Any:
-        """Columns are categories, as numbers or text, none missing; there is no target."""
+        """Input is categorical (numbers or strings) without missing values; there is no target."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "density_estimator"
         tags.target_tags.required = False
@@ -54,37 +53,37 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _scores(self, X: Any) -> tuple[Any, FamilyScores]:
-        """The data as it came, and scores on it with its variables sorted by name."""
+        """The data in its column order, and local scores on the data with variables sorted by name."""
         data = self._taken(X)
         foresee(data, self)
         sorted_data = data.select(sorted(data.names))
         return data, FamilyScores(sorted_data, self.family_score, self.ess)
 
     def _knowledge(self) -> Knowledge | None:
-        """What is known beforehand, from the argument ``knowledge`` of learners that have it."""
+        """Background knowledge: the argument ``knowledge``, or None for learners without it."""
         known = getattr(self, "knowledge", None)
         return None if known is None else Knowledge.of(known)
 
     def _bounds(self, names: tuple[str, ...]) -> Bounds:
-        """The edges between these variables that may be, and those that must; refuses a contradiction."""
+        """The allowed and the required edges between these variables; raises if the knowledge is contradictory."""
         return bounds_of(self._knowledge(), names)
 
     def _check(self) -> None:
-        """Refuse arguments that make no sense; a learner with more of them has its own."""
+        """Raise ValueError for invalid arguments; subclasses override this."""
 
     def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
-        """Arguments that are whole numbers from ``least`` on; ``none`` says what None means, if it is allowed."""
+        """Check that arguments are integers of at least ``least``; ``none`` says what None means, if allowed."""
         for name in names:
             check_count(name, getattr(self, name), least, none)
 
     @staticmethod
     def _taken(X: Any) -> Any:
-        """The data, where arrays are refused in the words that scikit-learn has for them."""
+        """The data as a table; invalid arrays raise the errors that scikit-learn expects."""
         check_array(X)
         return table_of(X)
 
     def _tested(self, X: Any) -> Any:
-        """Rows to be predicted, with the variables and states of the training data."""
+        """Test data, encoded with the variables and states of the training data."""
         try:
             return kind_of(self._train).conforming(X, self._train)
         except DataError as error:
@@ -95,7 +94,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             raise DataError(f"X has {n} features, but {expected}: {error}") from None
 
     def _keep(self, data: Any, families: tuple[Family, ...], log_score: float) -> None:
-        """Fitted attributes from families over the variables sorted by name."""
+        """Set the fitted attributes, given the families of a DAG over variables sorted by name."""
         names = tuple(sorted(data.names))
         dag = PDAG.from_parents(names, [own for _, own in sorted(families)]).reorder(data.names)
         self._obeyed = self._knowledge()
@@ -107,33 +106,33 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         self._train, self._known_posterior = data, None
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
-        """Names of the variables, in the order of all answers."""
+        """Names of the variables, in the order of the rows and columns of all results."""
         check_is_fitted(self)
         return self.feature_names_in_.copy()
 
     def _class(self, cpdag: PDAG, names: tuple[str, ...]) -> PDAG:
-        """The CPDAG in this order of names and, with knowledge, as far directed as that directs it."""
+        """The CPDAG with nodes in this order; with knowledge, the MPDAG that it implies."""
         graph = cpdag.reorder(names)
         return graph if self._obeyed is None else restricted(graph, self._obeyed)
 
     def _weighed(self, weigh: Callable[[Prior], Posterior], prior: Prior) -> Posterior:
-        """A posterior over classes with this prior or, with knowledge, over those of their DAGs that obey."""
+        """A posterior over equivalence classes; with knowledge, over those of their DAGs that obey it."""
         if self._obeyed is None:
             return weigh(prior)
         return posterior_of_classes(weigh("classes"), self._obeyed, prior)
 
-    # --- answers; see brai.posterior.weighted, brai.posterior.prediction, brai.posterior.consensus,
+    # --- results; see brai.posterior.weighted, brai.posterior.prediction, brai.posterior.consensus,
     # brai.posterior.effects ---
 
     def posterior(self) -> Posterior:
-        """The graphs found, with their probabilities: here one CPDAG or, with knowledge, its DAGs that obey."""
+        """Learned graphs with probabilities: here one CPDAG or, with knowledge, those of its DAGs that obey it."""
         check_is_fitted(self)
         return self._weighed(
             lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior, "one"), "dags"
         )
 
     def _posterior(self) -> Posterior:
-        """The posterior with its default settings, made once."""
+        """The posterior with default settings, computed once."""
         check_is_fitted(self)
         if self._known_posterior is None:
             self._known_posterior = self.posterior()
@@ -152,11 +151,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return self._posterior().markov_blanket_probabilities()
 
     def path_probabilities(self, n_dags: int | None = None, random_state: Any = 0) -> Floats:
-        """P(a directed path leads from i to j | data); arguments and standard errors: `Posterior.paths`."""
+        """P(there is a directed path from i to j | data); arguments and standard errors: `Posterior.paths`."""
         return self._posterior().path_probabilities(n_dags, random_state)
 
     def edge_probability(self, a: str, b: str) -> float:
-        """P(a → b | data), by names; for many pairs take `edge_probabilities` once."""
+        """P(a → b | data), by names; for many pairs call `edge_probabilities` once."""
         return self._between(self.edge_probabilities(), a, b)
 
     def adjacency_probability(self, a: str, b: str) -> float:
@@ -168,7 +167,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return self._between(self.markov_blanket_probabilities(), a, b)
 
     def path_probability(self, a: str, b: str) -> float:
-        """P(a directed path leads from a to b | data), by names."""
+        """P(there is a directed path from a to b | data), by names."""
         return self._between(self.path_probabilities(), a, b)
 
     def _between(self, matrix: Floats, a: str, b: str) -> float:
@@ -180,7 +179,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return float(matrix[names.index(a), names.index(b)])
 
     def edge_table(self, threshold: float = 0.0, both: bool = False) -> list[dict[str, Any]]:
-        """Rows from, to, strength, direction; see `brai.posterior.consensus.table`."""
+        """Edges as rows (from, to, strength, direction); see `brai.posterior.consensus.table`."""
         edges = self.edge_probabilities()
         return table(self._train.names, edges, threshold, both)
 
@@ -192,16 +191,16 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return consensus(self._train.names, edges, threshold, direction)
 
     def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
-        """Log predictive probability of each row: averaged over a posterior (by default that of `posterior()`), or
-        of the best graph alone.
+        """Log predictive probability of each row of X.
 
-        X has the variables of the training data, in any order, and no states that it did not declare.
+        With ``average`` it is averaged over ``posterior`` (default: `posterior()`), else it is that of dag_. X has
+        the variables of the training data, in any order, and only states that the training data declare.
         """
         check_is_fitted(self)
         test = self._tested(X)
         if average:
             return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
-        names = sorted(self._train.names)  # so that the order of columns changes no sum
+        names = sorted(self._train.names)  # so that sums do not depend on the order of columns
         dag = self.dag_.reorder(names)
         return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
 
@@ -210,17 +209,17 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return float(self.score_samples(X, average=average, posterior=posterior).mean())
 
     def log_predictive(self, X: Any, *, posterior: Posterior | None = None) -> float:
-        """log P(X | data) = log Σ_G P(X | G) P(G | data), all rows of X being one D_new as in the paper."""
+        """log P(X | data) = log Σ_G P(X | G) P(G | data); all rows of X together are the paper's D_new."""
         check_is_fitted(self)
         test = self._tested(X)
         return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
 
     def network(self, ess: float | None = None) -> Any:
-        """dag_ with its parameters: Dirichlet posterior means with this equivalent sample size (0: maximum
-        likelihood), by default the one learned with.
+        """The Bayesian network of dag_: its parameters are Dirichlet posterior means.
 
-        dag_ is one DAG of the class cpdag_: where that leaves the direction of an edge open, so does the data, and
-        ``marginal(do=...)`` of the network depends on it. `causal_effect` averages over all of them.
+        ``ess`` is the equivalent sample size of their prior, by default that of the learner; 0 for maximum
+        likelihood. dag_ is one DAG of its equivalence class. Data do not determine the direction of edges that are
+        undirected in cpdag_, but ``marginal(do=...)`` depends on it; `causal_effect` averages over all directions.
         """
         check_is_fitted(self)
         return kind_of(self._train).parameters(self.dag_, self._train, self.ess if ess is None else ess)
@@ -237,11 +236,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         n_dags: int | None = None,
         random_state: Any = 0,
     ) -> Effect:
-        """P(outcome | do(cause)) averaged over a posterior (by default that of `posterior()`).
+        """P(outcome | do(cause)) averaged over a posterior (default: `posterior()`).
 
         The effect is the change of the mean outcome when the cause goes from change[0] to change[1], by default
-        from its first to its last state; what states of the outcome count is said by ``values``, {"yes": 1} for
-        P(outcome = yes). More is said in `brai.posterior.effects.causal_effect`.
+        from its first to its last state. ``values`` maps states of the outcome to numbers; {"yes": 1} is for
+        P(outcome = yes). Other arguments are as in `brai.posterior.effects.causal_effect`.
         """
         return causal_effect(
             posterior or self._posterior(),

@@ -1,4 +1,4 @@
-"""`Bootstrap`: the classic bootstrap of any learner."""
+"""`Bootstrap`: the nonparametric bootstrap of any structure learner."""
 
 from __future__ import annotations
 
@@ -23,28 +23,30 @@ from brai.runtime.workers import Workers
 
 
 class Bootstrap(StructureLearner):
-    """The classic bootstrap of any learner here: it is fitted to n samples drawn with replacement.
+    """The nonparametric bootstrap of a structure learner: it is fitted to n samples of the rows.
+
+    `posterior()` weights the learned graphs (members) by their frequency, so `edge_table()` corresponds to
+    bnlearn's ``boot.strength``. ``posterior(by="score")`` weights distinct members by their scores on the full
+    data.
 
     Parameters
     ----------
-    estimator : the learner, such as MMHC() or HillClimbing(); its scores are those of the members
-    n : int, bootstrap samples
+    estimator : the learner, such as MMHC() or HillClimbing(). Members are scored with its family_score and ess
+    n : int, number of bootstrap samples; each has as many rows as the data, drawn with replacement
     n_jobs : int, workers (joblib: -1 for all cores; threads, or what joblib.parallel_config says; see
-        brai.runtime.workers); changes no result
-    checkpoint : a folder for finished members, or None. A run that was killed goes on from there with the same
-        data, settings and seeds (that of the learner too), to the same result
-    random_state : of the samples; a random_state of the learner is left as it is
-    verbose : bool, a progress bar on standard error
+        brai.runtime.workers). The result does not depend on it
+    checkpoint : a folder for finished members, or None. A run that was killed continues from there with the same
+        data, settings and seeds (also that of the estimator), to the same result
+    random_state : int, SeedSequence, Generator, RandomState or None, the seed of the samples. It does not change
+        the random_state of the estimator
+    verbose : bool, whether to show a progress bar on standard error
 
     Attributes
     ----------
-    members_ : list of (CPDAG, log score), in the order of samples; scores are those on the full data
+    members_ : list of (CPDAG, log score), one for each sample; scores are those on the full data
     cpdag_, dag_, log_score_ : the member of highest score on the full data
-    n_ci_tests_ : array, CI tests made for each member
-    n_features_in_, feature_names_in_
-
-    `posterior()` weighs members by how often they came; so `edge_table()` is bnlearn's ``boot.strength``. With
-    ``by="score"`` distinct members are weighed by their scores on the full data.
+    n_ci_tests_ : array, number of CI tests made for each member
+    n_features_in_, feature_names_in_ : number and names of the variables
     """
 
     saved: ClassVar[Mapping[str, str]] = {
@@ -71,12 +73,12 @@ class Bootstrap(StructureLearner):
 
     @property
     def family_score(self) -> str:  # type: ignore[override]
-        """That of the learner."""
+        """family_score of the estimator."""
         return str(self.estimator.family_score)
 
     @property
     def ess(self) -> float:  # type: ignore[override]
-        """That of the learner."""
+        """Equivalent sample size of the estimator."""
         return float(self.estimator.ess)
 
     @interruptible
@@ -86,7 +88,7 @@ class Bootstrap(StructureLearner):
         data, scores = self._scores(X)
         seed = seed_sequence(self.random_state)
         if self.checkpoint is not None and self.estimator.get_params().get("random_state", 0) is None:
-            raise ValueError("a checkpoint needs a random_state of the learner too, so that members are the same")
+            raise ValueError("a checkpoint needs a random_state of the estimator too, to give the same members")
         tasks, keys = [(own,) for own in seed.spawn(self.n)], [f"member-{i}" for i in range(self.n)]
         with (
             Checkpoint.of(self, data, seed) as store,
@@ -108,7 +110,10 @@ class Bootstrap(StructureLearner):
         return known
 
     def posterior(self, by: Literal["frequency", "score"] = "frequency", prior: Prior | None = None) -> Posterior:
-        """The members as a weighted set: by how often each came, or distinct ones by their scores."""
+        """The members as a `Posterior`, weighted by their frequency, or distinct members by their scores.
+
+        The default ``prior`` is "classes" for frequencies and "dags" for scores.
+        """
         check_is_fitted(self)
         if by == "score":
             return self._weighed(
@@ -122,7 +127,7 @@ class Bootstrap(StructureLearner):
 
 
 class _Member(NamedTuple):
-    """What is kept of a copy of the estimator."""
+    """What is kept of an estimator fitted to a sample."""
 
     dag: PDAG
     cpdag: PDAG
@@ -132,7 +137,7 @@ class _Member(NamedTuple):
 def _fitted(
     estimator: Any, data: Any, seed: np.random.SeedSequence
 ) -> tuple[NDArray[np.int8], NDArray[np.int8], int]:
-    """What a copy of the estimator finds in a bootstrap sample: DAG, CPDAG, number of CI tests."""
+    """Fit a copy of the estimator to a bootstrap sample; returns its DAG, CPDAG and number of CI tests."""
     model = clone(estimator).fit(kind_of(data).resampled(data, seed))
     tests = int(np.sum(getattr(model, "n_ci_tests_", 0)))
     return model.dag_.reorder(data.names).adjacency, model.cpdag_.reorder(data.names).adjacency, tests

@@ -1,6 +1,6 @@
-"""Front doors to what only few variables allow: exact answers, and a chain that draws on them.
+"""Learners for few variables: `Exact`, and `DPMCMC`, whose chain uses exact edge probabilities.
 
-Both refuse, before they start, what would take more than ``max_gb`` or ``max_minutes``; see
+Both raise TooLargeError, before they start, if they would need more than ``max_gb`` or ``max_minutes``; see
 `brai.posterior.exact.estimate`.
 """
 
@@ -24,20 +24,20 @@ from brai.runtime.progress import status
 class Exact(StructureLearner):
     """The DAG of highest score, the k best classes and the exact probability of every edge (brai.posterior.exact).
 
+    Probabilities of edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, with a
+    uniform prior over DAGs. Markov blankets, paths, predictions and effects use the k best classes only.
+
     Parameters
     ----------
-    k : int, classes in `posterior()`; None for all of up to 5 variables, else 1000
-    max_parents : int, or None
+    k : int, number of equivalence classes in `posterior()`; None for all with up to 5 variables, else 1000
+    max_parents : int, largest number of parents of a node, or None for no limit
     family_score, ess : as in RAI
-    max_gb, max_minutes : float, what it may take
-    verbose : bool, says on standard error what it is at
+    max_gb, max_minutes : float, limits of memory and time; TooLargeError if the estimate is above
+    verbose : bool, whether to show the current step on standard error
 
     Attributes
     ----------
     cpdag_, dag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
-
-    Edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, every DAG having the same
-    prior. Markov blankets, paths, predictions and effects are those of the k best classes.
     """
 
     saved: ClassVar[Mapping[str, str]] = {
@@ -74,54 +74,54 @@ class Exact(StructureLearner):
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> Exact:
-        """Search in a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("k", least=1, none="a number that suits the data")
         data = self._taken(X)
-        with status(self.verbose, "best DAG"):
+        with status(self.verbose, "finding the best DAG"):
             dag, log_score = exact.map_network(data, **self._limits())
         self._keep(data, families_of(dag.reorder(sorted(data.names))), log_score)
         self._known_edges: Floats | None = None
         return self
 
     def posterior(self, k: int | None = None, prior: Prior = "dags") -> Posterior:
-        """The k best classes, by default as many as the learner was told."""
+        """The k best equivalence classes as a `Posterior`; ``k`` is by default that of the learner."""
         check_is_fitted(self)
-        with status(self.verbose, "best classes"):
+        with status(self.verbose, "finding the best classes"):
             return exact.posterior(self._train, k=self.k if k is None else k, prior=prior, **self._limits())
 
     def edge_probabilities(self) -> Floats:
-        """P(i → j | data), summed over all DAGs; (d, d), in the order of feature_names_in_."""
+        """P(i → j | data), exact over all DAGs; (d, d), in the order of feature_names_in_."""
         check_is_fitted(self)
         if self._known_edges is None:
-            with status(self.verbose, "edges"):
+            with status(self.verbose, "computing edge probabilities"):
                 self._known_edges = exact.edge_probabilities(self._train, **self._limits())
         return self._known_edges.copy()
 
     def adjacency_probabilities(self) -> Floats:
-        """P(i and j are adjacent | data), summed over all DAGs."""
+        """P(i and j are adjacent | data), exact over all DAGs."""
         edges = self.edge_probabilities()
         return np.minimum(edges + edges.T, 1.0)
 
 
 class DPMCMC(StructureLearner):
-    """DAGs drawn by a chain some of whose proposals come from exact edge probabilities (Eaton & Murphy 2007).
+    """DAGs drawn by a Markov chain with proposals from exact edge probabilities (DP-MCMC; Eaton & Murphy 2007).
 
     Parameters
     ----------
-    n : int, DAGs drawn
-    burn_in, thin : int, steps before the first, and steps from one to the next
-    global_share : float, share of proposals that are whole graphs
-    max_parents : int, or None
+    n : int, number of DAGs to draw
+    burn_in, thin : int, steps before the first draw, and steps between draws
+    global_share : float, share of proposals that replace the whole graph
+    max_parents : int, largest number of parents of a node, or None for no limit
     family_score, ess : as in RAI
-    max_gb, max_minutes : float, what it may take
-    random_state : of the chain
-    verbose : bool, says on standard error what it is at
+    max_gb, max_minutes : float, limits of memory and time; TooLargeError if the estimate is above
+    random_state : int, SeedSequence, Generator, RandomState or None, the seed of the chain
+    verbose : bool, whether to show the current step on standard error
 
     Attributes
     ----------
-    cpdag_, dag_, log_score_ : the DAG of highest score among those drawn, and its class
-    chain_ : brai.posterior.dp_mcmc.Chain, the DAGs in the order in which they came, and shares accepted
-    n_features_in_, feature_names_in_
+    cpdag_, dag_, log_score_ : the drawn DAG of highest score, its equivalence class and its score
+    chain_ : brai.posterior.dp_mcmc.Chain, the DAGs in the order in which they were drawn, and acceptance rates
+    n_features_in_, feature_names_in_ : number and names of the variables
     """
 
     saved: ClassVar[Mapping[str, str]] = {
@@ -157,9 +157,9 @@ class DPMCMC(StructureLearner):
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> DPMCMC:
-        """Draw from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        """Run the chain on a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)
-        with status(self.verbose, "chain over DAGs"):
+        with status(self.verbose, "drawing DAGs by a chain"):
             self.chain_: Chain = sample_dags(
                 data,
                 self.n,
@@ -179,6 +179,6 @@ class DPMCMC(StructureLearner):
         return self
 
     def posterior(self, prior: Prior = "dags") -> Posterior:
-        """The classes of the DAGs drawn, by how often they came."""
+        """The equivalence classes of the DAGs drawn, weighted by their frequency."""
         check_is_fitted(self)
         return Posterior.from_draws(self.chain_.draws(), prior, "dags", "mcmc")

@@ -1,11 +1,11 @@
-"""Memory that learning takes: estimated part by part, and refused before the work starts if it is not free.
+"""Memory needed for learning: estimates by part, and a check before the work starts.
 
-- `estimate`: what learning from so many rows and variables takes.
-- `foresee`: the same for data and a learner; MemoryError, with what is needed, what is free and the cure.
+- `estimate`: memory for a given number of rows and variables.
+- `foresee`: the same for data and a learner; MemoryError if it is not free.
 - `available`, `check`: see `brai.runtime.memory`.
 
-Estimates are of the peak, and meant to be on the safe side by less than a factor of two. Only a tree that grows
-without end is not foreseen; `max_tests` and `budget` end it. Exact learners have `brai.exact.estimate`.
+Estimates are of the peak. They are meant to be too high rather than too low, by less than a factor of two. A very
+large tree is not predicted; `max_tests` and `budget` limit it. For exact learners see `brai.exact.estimate`.
 
 >>> print(estimate(1_000_000, 50, polish=False))
 1.08 GB: program 0.34, data 0.10, samples 0.44, scratch 0.20, graphs 0.00, tree 0.00
@@ -43,15 +43,15 @@ def estimate(  # arguments: options of a public function, by keyword
     workers: int = 1,
     kind: str = "discrete",
 ) -> Estimate:
-    """What `BRAI` takes on so many rows and variables: ``states`` is the number for each variable, or for all.
+    """Estimate the memory that `BRAI` needs for a table of ``n_rows`` × ``n_variables``.
 
-    ``s``, ``polish`` and ``max_parents`` are those of `BRAI`. If ``chains`` is given, so many are added, each with
-    so many ``draws``. Each of the ``workers`` but one takes a learner's memory besides. ``kind`` names the kind of
-    the data.
+    ``states`` is the number of states of each variable, or one number for all. ``s``, ``polish`` and
+    ``max_parents`` are those of `BRAI`. ``chains`` is the number of Markov chains, each with ``draws`` draws. Each
+    further worker needs the memory of a learner. ``kind`` is the name of the kind of data.
     """
     levels = np.broadcast_to(np.asarray(states, dtype=np.int64), n_variables)
     sizes = kind_named(kind).sizes(n_rows, levels)
-    parts = {"program": PROGRAM, "data": 2 * sizes.data}  # as it came, and sorted by name
+    parts = {"program": PROGRAM, "data": 2 * sizes.data}  # in the order of columns, and sorted by name
     parts |= parallel_growth.bytes_needed(n_rows, n_variables, s, sizes, workers)
     if polish:
         parts["search"] = family_table.bytes_needed(n_rows, n_variables, max_parents)
@@ -61,9 +61,9 @@ def estimate(  # arguments: options of a public function, by keyword
 
 
 def foresee(data: Any, settings: Any, *, chains: bool = False) -> Estimate:
-    """What a learner with these settings (attributes, as of `BRAI`) takes; MemoryError if that is not free.
+    """Estimate the memory of a learner with these settings (attributes, as of `BRAI`); MemoryError if not free.
 
-    What is there already, the program and the data, is not asked for again.
+    Program and data are already in memory, so they need not be free.
     """
     chosen: dict[str, Any] = {"polish": getattr(settings, "polish", hasattr(settings, "larger"))}
     for name in ("s", "max_parents"):
@@ -77,11 +77,11 @@ def foresee(data: Any, settings: Any, *, chains: bool = False) -> Estimate:
     chosen["kind"] = kind.name
     found = estimate(data.n_rows, data.n_variables, states=kind.levels(data).tolist(), **chosen)
     free = available()
-    if free is not None and found.bytes > SPARE * free:  # states that do not occur take less
+    if free is not None and found.bytes > SPARE * free:  # count only states that occur
         found = estimate(data.n_rows, data.n_variables, states=kind.levels_seen(data).tolist(), **chosen)
     what = f"learning from {data.n_rows} rows of {data.n_variables} variables"
-    cure = CURE + ("; polish=False takes less" if getattr(settings, "polish", False) else "")
+    cure = CURE + ("; polish=False needs less" if getattr(settings, "polish", False) else "")
     if chains:
-        what, cure = "drawing DAGs by chains", "lower max_parents, or ask for posterior_from='tree'"
+        what, cure = "drawing DAGs by chains", "lower max_parents, or set posterior_from='tree'"
     check(found.bytes - found.parts["program"] - found.parts["data"] / 2, f"{what} ({found})", cure)
     return found

@@ -13,22 +13,22 @@ from brai.search.mmpc import neighbourhoods
 
 
 class MMHC(StructureLearner):
-    """Max-min hill climbing (Tsamardinos, Brown & Aliferis 2006): neighbours by tests, directions by score.
+    """Max-min hill climbing (Tsamardinos, Brown & Aliferis 2006): skeleton by CI tests, directions by score.
 
     Parameters
     ----------
-    alpha : float, level of the G² tests
-    min_rows_per_cell : float, rows per cell below which a test is not made; None for no such rule
+    alpha : float, significance level of the G² tests
+    min_rows_per_cell : float, a test with fewer rows per cell (on average) is not made; None to make all tests
     df : {"strata", "cells", "full"}, how degrees of freedom are counted; see brai.search.mmpc
-    max_order : int, largest condition set, or None
-    tabu, patience, ties : of the hill climbing, as in HillClimbing; those of the paper by default
-    max_parents, family_score, ess, knowledge : as in HillClimbing. Tests do not look at knowledge; neighbours are
-        then parted, and joined, as it says
+    max_order : int, size of the largest condition set, or None for no limit
+    tabu, patience, ties : as in HillClimbing; tabu and patience are those of the paper by default
+    max_parents, family_score, ess, knowledge : as in HillClimbing. CI tests do not use the knowledge; after them,
+        pairs forbidden in both directions leave the skeleton, and required edges are added to it
 
     Attributes
     ----------
-    skeleton_ : (d, d) bool array, the neighbours that hill climbing may join
-    n_ci_tests_ : array, tests made, by order
+    skeleton_ : (d, d) bool array, pairs that hill climbing may join
+    n_ci_tests_ : array, number of CI tests of each order
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
     """
 

@@ -1,4 +1,4 @@
-"""What RAI and B-RAI share, and the front door to RAI."""
+"""`RAI`: recursive autonomy identification, and the base class that it shares with `BRAI`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_TESTS = 100_000_000
 
 
 class BudgetWarning(UserWarning):
-    """Part of the graph was left at a low order because max_tests or the budget was reached."""
+    """A part of the graph was not tested at higher orders because max_tests or the budget was reached."""
 
 
 class RecursiveLearner(StructureLearner):
-    """What RAI and B-RAI share: arguments to a Learner, and what its tests took."""
+    """Base class of RAI and BRAI: sets up the Learner, and reports limits that were reached."""
 
     ci_test: Any
     max_order: int | None
@@ -54,7 +54,7 @@ class RecursiveLearner(StructureLearner):
             limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
             cure = "raise the budget" if late else "raise max_tests, or lower max_order"
             warnings.warn(
-                f"the tree needs {limit}; {truncated} groups were left as they stood: {cure}",
+                f"the tree needs {limit}; {truncated} groups were not refined further: {cure}",
                 BudgetWarning,
                 stacklevel=3,
             )
@@ -63,26 +63,28 @@ class RecursiveLearner(StructureLearner):
 
 
 class RAI(RecursiveLearner):
-    """Recursive autonomy identification (Yehezkel & Lerner 2009): one graph from one pass over the data.
+    """Recursive autonomy identification (RAI; Yehezkel & Lerner 2009): one graph, learned by CI tests.
 
     Parameters
     ----------
-    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle
-    family_score : {"bdeu", "bic"}, for log_score_ only
-    ess : float, equivalent sample size of that score (a Bayes-factor test has its own, CITest.ess)
-    max_order : int, largest condition set, or None
-    max_tests : int, CI tests after which no further group is refined (with a warning), or None for no limit
-    knowledge : Knowledge, a mapping with its arguments, pgmpy's ExpertKnowledge, or None. dag_ obeys it always;
-        docs/paper-map.md says how. Of the DAGs of cpdag_ only those of mpdag_ do, and probabilities are over these
+    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle; the conditional-independence test
+    family_score : {"bdeu", "bic"}, the score that log_score_ reports; it does not affect the graph
+    ess : float, equivalent sample size of BDeu (a Bayes-factor test has its own, CITest.ess)
+    max_order : int, size of the largest condition set, or None for no limit
+    max_tests : int, CI tests after which no group is refined further (with a warning), or None for no limit
+    knowledge : Knowledge, a mapping with its arguments, pgmpy's ExpertKnowledge, or None for no background
+        knowledge. dag_ always obeys it; docs/paper-map.md says how. Probabilities are over the DAGs of mpdag_,
+        the only ones of cpdag_ that obey it
 
     Attributes
     ----------
-    cpdag_, dag_ : PDAG of the class found, and of one DAG of it
-    mpdag_ : PDAG, cpdag_ with the edges directed that are so in all DAGs that obey the knowledge, if there is any
-    log_score_ : float, the score of dag_ on the data
-    n_ci_tests_ : array, CI tests made, by order
-    n_repaired_, n_truncated_ : int, groups whose graph no DAG extends and that were repaired; that a limit cut off
-    n_features_in_, feature_names_in_
+    dag_, cpdag_ : PDAG, the learned DAG, and the CPDAG of its equivalence class
+    mpdag_ : PDAG, cpdag_ with the further directions that follow from the knowledge; equal to cpdag_ without it
+    log_score_ : float, score of dag_ on the data
+    n_ci_tests_ : array, number of CI tests of each order
+    n_repaired_ : int, number of groups whose graph had no DAG extension and was repaired
+    n_truncated_ : int, number of groups that a limit (max_order, max_tests) left unrefined
+    n_features_in_, feature_names_in_ : number and names of the variables
     """
 
     saved: ClassVar[Mapping[str, str]] = {

@@ -1,4 +1,4 @@
-"""Learners by score: `HillClimbing` and `OrderSearch`."""
+"""Score-based learners: `HillClimbing` and `OrderSearch`."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class HillClimbing(StructureLearner):
 
     Parameters
     ----------
-    tabu : int, length of the tabu list; 0 is plain hill climbing
-    patience : int, moves without a new best after which tabu search ends
-    restarts : int, further climbs from perturbed copies of the best DAG
-    perturbations : int, edges toggled to perturb it
-    ties : "auto" or "columns". "columns" breaks ties by the order of columns, as bnlearn does; "auto" does not
-        look at it, and climbs twice, see brai.search
-    max_parents : int, or None
-    start : PDAG to start from (a DAG), or None for no edges
-    allowed : (d, d) bool array in the order of columns, which edges i → j may be added; or None for all
-    knowledge : as in RAI; required edges stay, though they be more than max_parents
-    family_score, ess : as in RAI
-    random_state : for restarts
+    tabu : int, length of the tabu list; 0 for plain hill climbing
+    patience : int, tabu search ends after this many moves without a new best score
+    restarts : int, number of further climbs from perturbed copies of the best DAG
+    perturbations : int, number of random edges toggled in such a copy
+    ties : {"auto", "columns"}, how ties are broken. "columns" prefers the first columns, as bnlearn does. "auto"
+        does not depend on the order of columns, and climbs twice; see brai.search.hill_climbing
+    max_parents : int, largest number of parents of a node, or None for no limit
+    start : PDAG, the DAG to start from, or None for no edges except required ones
+    allowed : (d, d) bool array in the order of columns, whether the edge i → j may be added; None for all edges
+    knowledge : as in RAI. Required edges are kept even if they are more than max_parents
+    family_score, ess : the score to maximise ("bdeu" or "bic"), and the equivalent sample size of BDeu
+    random_state : int, SeedSequence, Generator, RandomState or None, the seed of restarts
 
     Attributes
     ----------
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
-    n_moves_, n_scored_ : int, moves made and families scored
+    n_moves_, n_scored_ : int, numbers of moves made and of families scored
     """
 
     saved: ClassVar[Mapping[str, str]] = {
@@ -76,7 +76,7 @@ class HillClimbing(StructureLearner):
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> HillClimbing:
-        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("tabu", "restarts", "perturbations")
         self._check_count("max_parents", none="no limit")
         self._check_count("patience", least=1)
@@ -92,7 +92,7 @@ class HillClimbing(StructureLearner):
         if allowed is not None:
             for i, j in np.argwhere(bounds.required & ~allowed):
                 names = scores.data.names
-                raise ValueError(f"{names[i]!r} → {names[j]!r} is required and not allowed: allow it")
+                raise ValueError(f"{names[i]!r} → {names[j]!r} is required and not allowed: change allowed")
         found = hill_climb(
             scores,
             start=start,
@@ -124,30 +124,31 @@ def _allowed_edges(allowed: Any, rank: list[int]) -> np.ndarray[Any, Any] | None
         return None
     edges = np.array(allowed, bool)
     if edges.shape != (len(rank), len(rank)):
-        raise ValueError(f"allowed has shape {edges.shape}: give one row and one column for each of {len(rank)}")
+        raise ValueError(f"allowed has shape {edges.shape}: its numbers of rows and columns must be {len(rank)}")
     edges = edges[np.ix_(rank, rank)]
     np.fill_diagonal(edges, False)
     return edges
 
 
 class OrderSearch(StructureLearner):
-    """Local search over orders of the variables, on a table of scored parent sets.
+    """Iterated local search over orders of the variables, on a table of scored parent sets.
 
     Parameters
     ----------
-    restarts : int, climbs from random orders
-    kicks : int, kicks after each climb, for each variable: iterated local search
-    max_parents : int, largest parent set
-    pairs, larger : int, candidates of which pairs, and larger sets, are listed
-    grow : bool, whether it may
-    knowledge : as in HillClimbing
-    family_score, ess : as in RAI
-    random_state : of the orders
+    restarts : int, number of climbs from random orders
+    kicks : int, number of random perturbations (kicks) per variable after each climb, each with a local search
+    max_parents : int, size of the largest parent set that is listed
+    pairs : int, number of candidate parents of each variable of which all pairs are scored
+    larger : int, number of candidate parents of each variable of which larger sets are scored, 0 to 24
+    grow : bool, whether parent sets near those of the best DAG may be added to the table
+    knowledge, family_score, ess : as in HillClimbing
+    random_state : int, SeedSequence, Generator, RandomState or None, the seed of orders and kicks
 
     Attributes
     ----------
     cpdag_, dag_, mpdag_, log_score_, n_features_in_, feature_names_in_ : as in RAI
-    n_sets_, n_reached_ : int, parent sets in the table; climbs of the last search that reached the best score
+    n_sets_ : int, number of parent sets in the table
+    n_reached_ : int, number of climbs of the last search that reached the best score
     """
 
     saved: ClassVar[Mapping[str, str]] = {
@@ -182,7 +183,7 @@ class OrderSearch(StructureLearner):
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
-        """Search from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("restarts", least=1)
         self._check_count("kicks", "max_parents", "pairs", "larger")
         data, scores = self._scores(X)
