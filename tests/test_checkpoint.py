@@ -390,7 +390,7 @@ def test_no_seed_no_checkpoint(folder):
         fitted(folder, random_state=None)
     with pytest.raises(ValueError, match="a checkpoint needs a random_state"):
         Bootstrap(HillClimbing(), n=2, checkpoint=folder).fit(ASIA)
-    with pytest.raises(ValueError, match="random_state of the learner too"):
+    with pytest.raises(ValueError, match="random_state of the estimator too"):
         Bootstrap(HillClimbing(random_state=None), n=2, checkpoint=folder, random_state=1).fit(ASIA)
     assert not folder.exists()
 
