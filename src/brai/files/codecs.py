@@ -24,6 +24,7 @@ from brai.files.arrays import (
     tree_from,
     tree_to,
 )
+from brai.learners.rai import Try
 from brai.posterior.chains import KINDS
 
 Meta: TypeAlias = Mapping[str, Any]
@@ -116,6 +117,14 @@ def _edges_of(place: Place) -> Any:
     return place.stored.numbers("edges", *(len(place.names),) * 2) if "edges" in place.stored else None
 
 
+def _thresholds_of(place: Place) -> list[Try]:
+    """The thresholds that were tried; a file without them had another test."""
+    return [
+        Try(float(threshold), float(score), int(tests), bool(cut))
+        for threshold, score, tests, cut in place.meta.get("thresholds", ())
+    ]
+
+
 CODECS = {
     "count": Codec(lambda name, own: ({name: int(own)}, {}), lambda place: count(place.meta, place.attribute)),
     "tests": Codec(
@@ -129,6 +138,9 @@ CODECS = {
     "trace": Codec(
         lambda name, own: ({"polish_trace": [[step, float(score)] for step, score in own]}, {}),
         lambda place: [(str(step), float(score)) for step, score in place.meta["polish_trace"]],
+    ),
+    "thresholds": Codec(
+        lambda name, own: ({"thresholds": [list(tried) for tried in own]} if own else {}, {}), _thresholds_of
     ),
     "seed": Codec(_seed_to, _seed_of),
     "draws": Codec(_draws_to, _draws_of),

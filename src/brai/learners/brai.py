@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -29,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
 from brai.learners.base import bounds_of
 from brai.learners.memory import foresee
-from brai.learners.rai import MAX_TESTS, RecursiveLearner
+from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
 from brai.posterior.chains import APART, ESS, R_HAT, Draws
 from brai.posterior.mcmc import BLOCKS, sample_dags
 from brai.posterior.weighted import Posterior, Prior
@@ -46,6 +47,7 @@ from brai.tree.draws import Count, Method, best_route, count_distinct, distribut
 from brai.tree.ggt import GGT
 from brai.tree.independence import Oracle
 from brai.tree.parallel_growth import grow_with
+from brai.tree.rai import Learner
 
 TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
@@ -90,6 +92,7 @@ class BRAI(RecursiveLearner):
     Attributes
     ----------
     cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP, maximum a posteriori)
+    threshold_, threshold_curve_ : as in RAI; log_score is that of the best graph of the tree
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
     """
@@ -100,6 +103,7 @@ class BRAI(RecursiveLearner):
         "n_ci_tests_": "tests",
         "tree_": "tree",
         "polish_trace_": "trace",
+        "threshold_curve_": "thresholds",
         "_seed": "seed",
         "_known_chains": "draws",
     }
@@ -164,11 +168,17 @@ class BRAI(RecursiveLearner):
         self._check()
         seed = seed_sequence(self.random_state)
         deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
-        data, learner, scores = self._start(X, growing if self.polish else deadline)
+        data, scores = self._start(X)
         with self._workers(data, seed) as workers:
-            with tree_progress(self.verbose) as progress:
-                tree = grow_with(workers, learner, scores, int(self.s), seed, progress)
-            best = best_route(tree)
+
+            def one(learner: Learner, prefix: str) -> Fit:
+                with tree_progress(self.verbose) as progress:
+                    own = replace(workers, prefix=prefix)
+                    tree = grow_with(own, learner, scores, int(self.s), seed, progress)
+                return Fit(best_route(tree), tree.n_truncated, tree)
+
+            chosen = self._chosen(scores, one, growing if self.polish else deadline)
+            tree, best = chosen.found.more, chosen.found.draw
             self.polish_trace_ = [("tree", best.log_score)]
             if self.polish and not isinstance(self.ci_test, Oracle):
                 with status(self.verbose, "searching on from the tree"):
@@ -176,7 +186,7 @@ class BRAI(RecursiveLearner):
                     table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
                     found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
                 best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
-        self._finish(data, learner, best, tree.n_truncated)
+        self._finish(data, chosen, best)
         self.tree_: GGT = tree
         self._seed = seed
         self._known_chains: Draws | None = None

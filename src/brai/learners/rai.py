@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from brai.graphs.pdag import Draw
 from brai.kinds.scores import FamilyScores
@@ -23,32 +25,101 @@ class BudgetWarning(UserWarning):
     """A part of the graph was not tested at higher orders because max_tests or the budget was reached."""
 
 
+class Try(NamedTuple):
+    """A fit with one threshold, for CITest(threshold="auto")."""
+
+    threshold: float  # nats
+    log_score: float  # of its best graph, on the training data
+    ci_tests: int
+    truncated: bool  # whether max_tests or the budget ended it
+
+    @classmethod
+    def of(cls, test: CITest, learner: Learner, found: Fit) -> Try:
+        """What a fit with this test gave."""
+        tally = learner.tally
+        cut = bool(found.truncated) and (tally.late or tally.exhausted)
+        return cls(float(test.threshold or 0), found.draw.log_score, int(tally.ci_tests.sum()), cut)
+
+
+class Fit(NamedTuple):
+    """What one pass of RAI or B-RAI found."""
+
+    draw: Draw  # the best graph
+    truncated: int  # groups that a limit cut off
+    more: Any = None
+
+
+class Chosen(NamedTuple):
+    """The best fit, and the thresholds that were tried."""
+
+    learner: Learner
+    found: Fit
+    curve: list[Try]
+
+
 class RecursiveLearner(StructureLearner):
-    """Base class of RAI and BRAI: sets up the Learner, and reports limits that were reached."""
+    """Base class of RAI and BRAI: sets up the Learner, chooses a threshold, reports limits that were reached."""
 
     ci_test: Any
     max_order: int | None
     max_tests: int | None
     bootstraps = False  # whether most tests are made on bootstrap samples
 
-    def _start(self, X: Any, deadline: float = math.inf) -> tuple[Any, Learner, FamilyScores]:
-        data, scores = self._scores(X)
+    def _start(self, X: Any) -> tuple[Any, FamilyScores]:
         self._check_count("max_order", "max_tests", none="no limit")
-        test = self.ci_test
-        if not isinstance(test, Oracle):
-            test = CITest.of(test, bootstrap=self.bootstraps)
-        order, tests = self.max_order, self.max_tests
-        learner = Learner(
+        return self._scores(X)
+
+    def _chosen(
+        self, scores: FamilyScores, one: Callable[[Learner, str], Fit], deadline: float = math.inf
+    ) -> Chosen:
+        """The fit of highest score over the thresholds to choose from; the first of equals.
+
+        ``one`` makes a fit; the text that it is given tells one fit from another.
+        """
+        test = (
+            self.ci_test
+            if isinstance(self.ci_test, Oracle)
+            else CITest.of(self.ci_test, bootstrap=self.bootstraps)
+        )
+        if isinstance(test, Oracle) or test.threshold != "auto":
+            learner = self._learner(scores, test, deadline)
+            return Chosen(learner, one(learner, ""), [])
+        curve: list[Try] = []
+        best: tuple[Learner, Fit] | None = None
+        association = None
+        for choice in test.choices:
+            if best is not None and time.monotonic() > deadline:
+                break
+            learner = self._learner(scores, choice, deadline, association)
+            association, found = learner.association, one(learner, f"{choice.threshold}-")
+            curve.append(Try.of(choice, learner, found))
+            if best is None or found.draw.log_score > best[1].draw.log_score:
+                best = learner, found
+        assert best is not None
+        if len(curve) < len(test.choices):
+            warnings.warn(
+                f"the budget ended after {len(curve)} of {len(test.choices)} thresholds; the best one is used: "
+                "raise the budget",
+                BudgetWarning,
+                stacklevel=4,
+            )
+        return Chosen(*best, curve)
+
+    def _learner(
+        self, scores: FamilyScores, test: CITest | Oracle, deadline: float, association: Any = None
+    ) -> Learner:
+        return Learner(
             scores.data,
             test,
-            max_order=order,
-            max_tests=tests,
+            max_order=self.max_order,
+            max_tests=self.max_tests,
             deadline=deadline,
             bounds=self._bounds(scores.data.names),
+            association=association,
         )
-        return data, learner, scores
 
-    def _finish(self, data: Any, learner: Learner, draw: Draw, truncated: int) -> None:
+    def _finish(self, data: Any, chosen: Chosen, draw: Draw) -> None:
+        learner, truncated = chosen.learner, chosen.found.truncated
         late = learner.tally.late
         if truncated and (late or learner.tally.exhausted):
             limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
@@ -60,6 +131,17 @@ class RecursiveLearner(StructureLearner):
             )
         self._keep(data, draw.families, draw.log_score)
         self.n_ci_tests_ = np.trim_zeros(learner.tally.ci_tests, "b").copy()
+        self.threshold_curve_ = chosen.curve
+
+    @property
+    def threshold_(self) -> float | None:
+        """The threshold that CITest(threshold="auto") chose: the first of highest score; None with other tests."""
+        check_is_fitted(self)
+        return (
+            max(self.threshold_curve_, key=lambda tried: tried.log_score).threshold
+            if self.threshold_curve_
+            else None
+        )
 
 
 class RAI(RecursiveLearner):
@@ -82,6 +164,8 @@ class RAI(RecursiveLearner):
     mpdag_ : PDAG, cpdag_ with the further directions that follow from the knowledge; equal to cpdag_ without it
     log_score_ : float, score of dag_ on the data
     n_ci_tests_ : array, number of CI tests of each order
+    threshold_ : float, the threshold that CITest("cmi", threshold="auto") chose; None with other tests
+    threshold_curve_ : list of Try (threshold, log_score, ci_tests, truncated), one per threshold that was tried
     n_repaired_ : int, number of groups whose graph had no DAG extension and was repaired
     n_truncated_ : int, number of groups that a limit (max_order, max_tests) left unrefined
     n_features_in_, feature_names_in_ : number and names of the variables
@@ -91,6 +175,7 @@ class RAI(RecursiveLearner):
         "n_repaired_": "count",
         "n_truncated_": "count",
         "n_ci_tests_": "tests",
+        "threshold_curve_": "thresholds",
     }
 
     def __init__(
@@ -113,9 +198,14 @@ class RAI(RecursiveLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> RAI:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
-        data, learner, scores = self._start(X)
-        families = rai(learner)
-        tally = learner.tally
-        self._finish(data, learner, Draw(families, scores.total(families)), tally.truncated)
+        data, scores = self._start(X)
+
+        def one(learner: Learner, prefix: str) -> Fit:
+            families = rai(learner)
+            return Fit(Draw(families, scores.total(families)), learner.tally.truncated)
+
+        chosen = self._chosen(scores, one)
+        self._finish(data, chosen, chosen.found.draw)
+        tally = chosen.learner.tally
         self.n_repaired_, self.n_truncated_ = tally.repaired, tally.truncated
         return self

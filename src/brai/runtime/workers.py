@@ -41,6 +41,7 @@ class Workers:
 
     n_jobs: int | None = 1
     checkpoint: Checkpoint | None = None
+    prefix: str = ""  # of the keys in the checkpoint, where a run does the same step several times
 
     @property
     def n(self) -> int:
@@ -54,7 +55,7 @@ class Workers:
 
     def knows(self, key: str) -> bool:
         """Whether the result of this key is in the checkpoint."""
-        return self.checkpoint is not None and key in self.checkpoint
+        return self.checkpoint is not None and self.prefix + key in self.checkpoint
 
     def run(
         self,
@@ -75,7 +76,7 @@ class Workers:
         """
         listed = list(tasks)
         found: list[Any] = [None] * len(listed)
-        names, store = keys or [], None if keys is None else self.checkpoint
+        names, store = [self.prefix + key for key in keys or ()], None if keys is None else self.checkpoint
         if store is not None and of is not None:
             base = fingerprint(tuple(of))
             names = [f"{key}-{fingerprint((base, task))}" for key, task in zip(names, listed, strict=True)]

@@ -18,6 +18,10 @@ compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times 
 units agree, but about two in five independent pairs then test dependent, whatever N. Both are compared in
 docs/results/tests-and-thresholds.md.
 
+**A fixed threshold** (cmi) does not depend on N. ``threshold="auto"`` lets the learner choose one of GRID: RAI and
+B-RAI fit once with each, and keep the fit whose graph has the highest score on the training data. Yehezkel and
+Lerner (2009) chose one threshold per network for RAI; the paper does not say which ones it used.
+
 **Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
 over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
 every cell is occupied, and too small in sparse tables, where it may even be zero for a strong dependence.
@@ -54,6 +58,7 @@ from brai.runtime.checks import check_positive
 
 NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
 DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
+GRID = (0.3, 0.2, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # thresholds of "auto", in nats; fewest tests first
 _THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
 
 
@@ -62,7 +67,7 @@ class CITest:
     """A CI test and its level; see the module for what the fields mean."""
 
     name: str = "cmi-c1"
-    threshold: float | None = None  # cmi: nats; cmi-c1: multiple of C1
+    threshold: float | Literal["auto"] | None = None  # cmi: nats, or "auto"; cmi-c1: multiple of C1
     alpha: float = 0.05  # g2
     ess: float = 10.0  # bayes-factor
     df: Literal["strata", "cells", "full"] = "strata"
@@ -79,6 +84,9 @@ class CITest:
             raise ValueError(f"undecided is {self.undecided!r}: choose 'remove' or 'keep'")
         if self.threshold is not None and self.name not in _THRESHOLD:
             raise ValueError(f"the test {self.name} has no threshold: leave it out")
+        if isinstance(self.threshold, str) and (self.name, self.threshold) != ("cmi", "auto"):
+            cure = "give a number, or 'auto'" if self.name == "cmi" else "give a number; only cmi has 'auto'"
+            raise ValueError(f"the threshold of {self.name} is {self.threshold!r}: {cure}")
         for field in ("alpha", "colliders"):
             level = getattr(self, field)
             if isinstance(level, str) and (field, level) == ("colliders", "same"):
@@ -89,7 +97,7 @@ class CITest:
                 raise ValueError(f"{field} is {level!r}: give a level between 0 and 1, such as 0.05")
         for field in ("threshold", "ess"):
             value = getattr(self, field)
-            if not (value is None and field == "threshold"):
+            if not (field == "threshold" and value in (None, "auto")):
                 check_positive(field, value)
 
     @classmethod
@@ -105,6 +113,11 @@ class CITest:
         if test == "auto":
             return cls("cmi-c1", threshold=1.0 if bootstrap else None)
         return cls(test)
+
+    @property
+    def choices(self) -> tuple[CITest, ...]:
+        """The tests to choose from: one per threshold of GRID if the threshold is "auto", else this one."""
+        return tuple(replace(self, threshold=t) for t in GRID) if self.threshold == "auto" else (self,)
 
     @property
     def verifies(self) -> bool:
@@ -130,6 +143,8 @@ class CITest:
 
     def _critical(self, df: NDArray[np.float64], n_rows: int) -> NDArray[np.float64]:
         threshold = _THRESHOLD.get(self.name) if self.threshold is None else self.threshold
+        if isinstance(threshold, str):
+            raise ValueError("threshold='auto' is for RAI and BRAI, which choose one: give a number here")
         match self.name:
             case "cmi":
                 return np.full(len(df), n_rows * float(threshold or 0))
