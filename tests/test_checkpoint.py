@@ -219,7 +219,7 @@ def test_a_full_disk_is_named_and_loses_nothing(step, n_jobs, folder, whole, mon
             fitted(folder, n_jobs=n_jobs)
         assert error.value.errno == errno.ENOSPC
         assert str(folder) in str(error.value)
-        assert "make room and run again" in str(error.value)
+        assert "free some space and run again" in str(error.value)
         kept = parts(folder)
         assert len(kept) == 8
         assert not list(folder.glob(".*"))
@@ -250,7 +250,7 @@ def test_a_damaged_part_is_named_with_the_cure(kind, full, folder, whole):
     content = path.read_bytes()
     for damaged in (b"", content[:20], content[: len(content) // 2], content[:-1], b"hello", content[::-1]):
         path.write_bytes(damaged)
-        with pytest.raises(FormatError, match="Delete this file, and its part is made again") as error:
+        with pytest.raises(FormatError, match="Delete this file, and its part is computed again") as error:
             fitted(folder)
         assert str(path) in str(error.value)
     path.unlink()
@@ -566,7 +566,7 @@ def test_values_come_back(folder):
         assert found.dtype == own.dtype
     assert (group.pool_end, group.cut) == (5, True)
     np.testing.assert_array_equal(group.sep, value[5].sep)
-    with pytest.raises(TypeError, match="PDAG is no part of a checkpoint"):
+    with pytest.raises(TypeError, match="a checkpoint cannot store a PDAG"):
         store.save("y", brai.load_network("asia").pdag)
     assert "y" not in store
 

@@ -1,1 +1,1 @@
-"""How work is run: workers, checkpoints, memory, progress, seeds, compiled code."""
+"""Running computations: workers, checkpoints, memory, progress, seeds, compiled code."""

@@ -89,11 +89,11 @@ def _npy(array: NDArray[Any]) -> bytes:
 
 
 def read(path: Path) -> Content:
-    """The content of a file; FormatError if `write` did not write it, OSError if it does not exist."""
+    """The content of a file. FormatError if it was not written by `write`, OSError if it does not exist."""
     with open(path, "rb") as file:
         start = file.read(4)
         if start != b"PK\x03\x04":
-            raise FormatError("it is not a brai model (not even a zip file): give a file that brai.save wrote")
+            raise FormatError("it is not a zip file, so not a brai model: give a file written by brai.save")
         try:
             with zipfile.ZipFile(file) as archive:
                 return _unpack(archive, path.name)
@@ -106,7 +106,7 @@ def read(path: Path) -> Content:
 def _unpack(archive: zipfile.ZipFile, name: str) -> Content:
     members = {info.filename: info for info in archive.infolist()}
     if META not in members:
-        raise FormatError(f"it is a zip file without {META!r}, so not a brai model: give one that brai.save wrote")
+        raise FormatError(f"it is a zip file without {META!r}, so not a brai model: give one written by brai.save")
     total = sum(info.file_size for info in archive.infolist())
     _check_size(META, members[META], MAX_META)
     needed = COPIES * total + JSON * members[META].file_size
@@ -116,7 +116,7 @@ def _unpack(archive: zipfile.ZipFile, name: str) -> Content:
     meta = _description(_bytes(archive, members.pop(META), MAX_META))
     if len(members) + 1 < len(archive.infolist()):
         raise FormatError("it is damaged, a part of it occurs twice: save it again")
-    listed = meta.get("arrays")  # the list of members does not always show that a part was lost
+    listed = meta.get("arrays")  # the directory of the zip file alone does not always show a missing member
     if not (isinstance(listed, list) and all(isinstance(name, str) for name in listed)):
         raise FormatError(f"its list of arrays is {listed!r}, not a list of names: save it again")
     for name in sorted({f"{own}.npy" for own in listed} ^ set(members)):
@@ -140,12 +140,12 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 
 
 def _check_size(name: str, info: zipfile.ZipInfo, most: int) -> None:
-    if info.file_size > min(most, 1040 * info.compress_size + 64):  # deflate cannot compress more
+    if info.file_size > min(most, 1040 * info.compress_size + 64):  # deflate compresses by a factor below 1040
         raise FormatError(f"{name!r} would unpack to {info.file_size} bytes, too many: save it again")
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"it holds {text}")
+    raise ValueError(f"it contains {text}")
 
 
 def _description(text: bytes) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _description(text: bytes) -> dict[str, Any]:
         raise FormatError(f"its {META!r} is not JSON ({error}), so it is not a brai model") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = meta.get("format") if isinstance(meta, dict) else meta
-        raise FormatError(f"its format is {found!r}, not {FORMAT!r}: give a file that brai.save wrote")
+        raise FormatError(f"its format is {found!r}, not {FORMAT!r}: give a file written by brai.save")
     version = meta.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise FormatError(f"its version is {version!r}, not a positive integer: save it again")
@@ -168,7 +168,7 @@ def _description(text: bytes) -> dict[str, Any]:
 
 
 def _array(name: str, raw: bytes) -> NDArray[Any]:
-    """An array in numpy's format 1.0; its header is matched against a pattern before numpy evaluates it."""
+    """An array in numpy's format 1.0. Its header is matched against a pattern before numpy evaluates it."""
     size = int.from_bytes(raw[8:10], "little")
     header = _HEADER.fullmatch(raw[10 : 10 + size]) if raw[:8] == b"\x93NUMPY\x01\x00" else None
     if header is None or header[1].decode() not in _TYPES:

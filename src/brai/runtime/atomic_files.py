@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writing: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 
 def replace(path: Path, fill: Callable[[BinaryIO], None]) -> None:
-    """Let ``fill`` write a new file beside ``path``, bring it to the disk, and put it in place of the old one.
+    """Write a temporary file with ``fill``, flush it to disk, and rename it to ``path``.
 
-    A symbolic link is followed, so that the file it leads to is replaced and the link stays. What is there and is
-    no plain file (a folder, a pipe, a device) is refused. An OSError names the file.
+    Symbolic links are followed: the target is replaced and the link stays. A path that exists and is not a regular
+    file (a folder, pipe or device) raises an OSError. Every OSError names the file.
     """
     path = plain_file(path)
     if not path.parent.is_dir():
@@ -30,12 +30,12 @@ def replace(path: Path, fill: Callable[[BinaryIO], None]) -> None:
     except OSError as error:
         if error.errno is None:
             raise
-        # a full disk names no file
+        # the error of a full disk does not contain the file name
         raise OSError(error.errno, f"{error.strerror}: cannot write", str(path)) from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
-    with suppress(OSError):  # not every system lets a folder be opened
+    with suppress(OSError):  # some systems cannot open a folder
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -44,23 +44,23 @@ def replace(path: Path, fill: Callable[[BinaryIO], None]) -> None:
 
 
 def plain_file(path: Path) -> Path:
-    """The file that a path leads to, links followed; OSError if it is no plain file."""
+    """The path with symbolic links resolved. OSError if it exists and is not a regular file."""
     try:
         real = path.resolve()
     except (OSError, RuntimeError):  # a loop of links
-        raise OSError(errno.ELOOP, "the link leads nowhere: give another name", str(path)) from None
+        raise OSError(errno.ELOOP, "the symbolic links form a loop: give another name", str(path)) from None
     if real.exists() and not real.is_file():
-        raise OSError(errno.EINVAL, "this is no plain file, so it is not replaced: give another name", str(path))
+        raise OSError(errno.EINVAL, "not a regular file, so it is not replaced: give another name", str(path))
     return real
 
 
 def write_text(path: Path, content: str) -> None:
-    """Text in UTF-8, whole or not at all."""
+    """Write text as UTF-8, atomically."""
     write_bytes(path, content.encode("utf-8"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """The same for bytes."""
+    """Write bytes, atomically."""
     replace(path, lambda file: _fill(file, content))
 
 

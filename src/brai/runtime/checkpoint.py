@@ -1,15 +1,14 @@
-"""Finished parts of a run on disk, so that a run that was killed goes on where it was.
+"""Checkpoints: finished parts of a run are stored on disk, so that an interrupted run can be resumed.
 
-A checkpoint is a folder: ``run.json`` says of which data and settings, and each finished part is a file of its
-own, written whole or not at all. Each part is what it would be in any other run of these data and settings, so a
-run that goes on gives the result of one that was never stopped. Files hold JSON and plain arrays; nothing in them
-is executed.
+A checkpoint is a folder. ``run.json`` describes the data and the settings. Each finished part is a separate file,
+written atomically. A part depends only on data and settings, so a resumed run gives the same result as an
+uninterrupted one. Files contain JSON and plain arrays; nothing in them is executed.
 
-One run at a time has the folder (`brai.runtime.lock`), and each part carries the digest of its run. A part of
-another run, however it got there, is refused.
+Only one run at a time uses the folder (`brai.runtime.lock`). Each part contains the digest of its run; parts of
+other runs are refused.
 
-A budget may end a step early, and then later steps get other tasks than they would have got: keys of such steps
-hold a digest of what the task is given (`fingerprint`).
+A budget may end a step early, which changes the tasks of later steps. Keys of such steps contain a digest of the
+task's input (`fingerprint`).
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from brai.runtime.atomic_files import write_text
 from brai.runtime.lock import claimed
 
 DESCRIPTION = "run.json"
-LEFT_OUT = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")  # settings that change no part
+LEFT_OUT = ("n_jobs", "checkpoint", "verbose", "budget", "random_state")  # settings that do not change any part
 
 
 class OtherRunError(ValueError):
-    """The folder holds the checkpoint of other data or settings."""
+    """The folder contains the checkpoint of other data or settings."""
 
 
 class Checkpoint:
-    """Finished parts in a folder, by their keys; ``run`` is the digest of the run that they belong to."""
+    """Finished parts in a folder, by key. ``run`` is the digest of the run that they belong to."""
 
     def __init__(self, folder: Path, run: str = ""):
         self.folder, self.run = folder, run
@@ -49,12 +48,12 @@ class Checkpoint:
     @classmethod
     @contextmanager
     def of(cls, learner: Any, data: Any, seed: np.random.SeedSequence) -> Iterator[Checkpoint | None]:
-        """The checkpoint that a learner asks for, if it does; nobody else has its folder meanwhile."""
+        """The checkpoint that a learner is configured with, or None; its folder is locked meanwhile."""
         if learner.checkpoint is None:
             yield None
             return
         if learner.random_state is None:
-            raise ValueError("a checkpoint needs a random_state, or no other run could go on from it: give one")
+            raise ValueError("a checkpoint needs a random_state, or it could not be resumed: give one")
         settings = {k: described(v) for k, v in learner.get_params(deep=False).items() if k not in LEFT_OUT}
         run = {"brai": __version__, "learner": type(learner).__name__, "data": data.signature(), **settings}
         folder = _made(learner.checkpoint)
@@ -63,7 +62,7 @@ class Checkpoint:
 
     @classmethod
     def _open(cls, place: Path, run: Mapping[str, Any]) -> Checkpoint:
-        """The checkpoint of this run; an OtherRunError if the folder holds that of another."""
+        """The checkpoint of this run. OtherRunError if the folder contains that of another run."""
         file, said = place / DESCRIPTION, json.loads(json.dumps(run))
         if file.exists():
             try:
@@ -74,12 +73,12 @@ class Checkpoint:
                 raise OtherRunError(f"{file} is damaged: delete the folder, or give another one")
             if found != said:
                 raise OtherRunError(
-                    f"{place} holds the checkpoint of another run, with {', '.join(_differences(found, said))}: "
+                    f"{place} is the checkpoint of another run, with {', '.join(_differences(found, said))}: "
                     "give another folder, or delete this one"
                 )
         elif any(place.glob("*.part.brai")):
             raise ValueError(
-                f"{place} holds parts of a run and no {DESCRIPTION}: delete it, or give another folder"
+                f"{place} contains parts of a run and no {DESCRIPTION}: delete it, or give another folder"
             )
         else:
             _written(place, lambda: write_text(file, json.dumps(said, indent=1) + "\n"))
@@ -95,14 +94,14 @@ class Checkpoint:
         return len(list(self.folder.glob("*.part.brai")))
 
     def save(self, key: str, value: Any) -> None:
-        """Keep a finished part."""
+        """Store a finished part."""
         packer = _Packer()
         meta = {"format": FORMAT, "version": VERSION, "run": self.run, "part": key, "value": packer.plain(value)}
         stored = {name: _storable(array) for name, array in packer.arrays.items()}
         _written(self.folder, lambda: write(self._file(key), meta, stored))
 
     def load(self, key: str) -> Any:
-        """A finished part; a FormatError if the file is damaged."""
+        """Load a finished part. FormatError if the file is damaged or belongs to another run."""
         try:
             meta, arrays = read(self._file(key))
             if meta["run"] != self.run:
@@ -112,11 +111,11 @@ class Checkpoint:
             return _Unpacker(arrays).value(meta["value"])
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError(
-                f"{self._file(key)}: {error}. Delete this file, and its part is made again"
+                f"{self._file(key)}: {error}. Delete this file, and its part is computed again"
             ) from None
 
     def clear(self) -> None:
-        """Delete all parts, and the folder if nothing else is in it."""
+        """Delete all parts, and the folder if it is then empty."""
         if not self.folder.is_dir():
             return
         for file in [*self.folder.glob("*.part.brai"), *self.folder.glob(".*.part"), self.folder / DESCRIPTION]:
@@ -126,7 +125,7 @@ class Checkpoint:
 
 
 def _made(folder: Any) -> Path:
-    """The folder of a checkpoint, made if it is not there."""
+    """The folder of a checkpoint, created if it does not exist."""
     if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
         raise ValueError(f"checkpoint is {folder!r}: give the name of a folder, or None")
     place = Path(folder)
@@ -137,7 +136,7 @@ def _made(folder: Any) -> Path:
 
 
 def _differences(found: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """What differs, to the innermost setting."""
+    """The settings that differ, as text; nested settings have dotted names."""
     for name in {**said, **found}:
         then, now = found.get(name), said.get(name)
         if isinstance(then, dict) and isinstance(now, dict):
@@ -147,20 +146,20 @@ def _differences(found: Mapping[str, Any], said: Mapping[str, Any], above: str =
 
 
 def _written(folder: Path, write: Callable[[], None]) -> None:
-    """Write, and say where if that fails: a full disk does not tell its name."""
+    """Call ``write``. If it fails, name the folder: the error of a full disk does not contain it."""
     try:
         write()
     except OSError as error:
         raise OSError(
             error.errno,
-            f"{error.strerror or error}: the checkpoint cannot be written; what is in it is kept, so make room "
-            "and run again",
+            f"{error.strerror or error}: the checkpoint cannot be written; finished parts are kept, so free some "
+            "space and run again",
             str(folder),
         ) from error
 
 
 def fingerprint(value: Any) -> str:
-    """What tells values that a part can hold apart."""
+    """Digest of a value of any type that a part can contain."""
     packer, digest = _Packer(), hashlib.blake2b(digest_size=8)
     digest.update(json.dumps(packer.plain(value)).encode())
     for array in packer.arrays.values():
@@ -170,7 +169,7 @@ def fingerprint(value: Any) -> str:
 
 
 def described(value: Any) -> Any:
-    """A setting as JSON, the same in every process: no addresses, no order of sets."""
+    """A setting as JSON that is equal in every process: it contains no addresses, and sets are sorted."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):
@@ -202,9 +201,10 @@ _NAMES: dict[type, str] = {}
 
 
 def storable(name: str) -> Callable[[type[Record]], type[Record]]:
-    """Let a dataclass be a part of a checkpoint, under this name.
+    """Register a dataclass under this name, so that parts of a checkpoint can contain it.
 
-    Records that are compared by identity (``eq=False``) keep it: one that occurs twice is one record again.
+    Identity is preserved for records that are compared by identity (``eq=False``): a record that occurs twice is
+    loaded as one object.
     """
 
     def known(record: type[Record]) -> type[Record]:
@@ -219,14 +219,14 @@ def _is_one(record: Any) -> bool:
 
 
 class _Packer:
-    """Takes a value apart."""
+    """Converts a value to JSON and arrays."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
         self._seen: dict[int, int] = {}
 
     def plain(self, value: Any) -> Any:
-        """The value as JSON."""
+        """The value as JSON; its arrays are collected in ``arrays``."""
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float | np.floating):
@@ -240,7 +240,7 @@ class _Packer:
             return self._record(value)
         if isinstance(value, tuple | list):
             return ["list" if type(value) is list else "tuple", *map(self.plain, value)]
-        raise TypeError(f"{type(value).__name__} is no part of a checkpoint")
+        raise TypeError(f"a checkpoint cannot store a {type(value).__name__}")
 
     def _record(self, value: Any) -> Any:
         if id(value) in self._seen:
@@ -252,14 +252,14 @@ class _Packer:
 
 
 class _Unpacker:
-    """Puts a value together again."""
+    """The inverse of `_Packer`."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]):
         self._arrays = arrays
         self._seen: list[Any] = []
 
     def value(self, plain: Any) -> Any:
-        """The value of what `_Packer.plain` gave."""
+        """The value that `_Packer.plain` converted."""
         if not isinstance(plain, list):
             return plain
         kind, *items = plain
@@ -285,7 +285,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
 
 
 def _storable(array: NDArray[Any]) -> NDArray[Any]:
-    """As an array of a type that the format knows."""
+    """The array in a type that the file format supports."""
     if array.dtype == bool:
         return array.astype(np.uint8)
     return array.view(np.int64) if array.dtype == np.uint64 else array

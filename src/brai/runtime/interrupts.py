@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of compiled code."""
+"""Ctrl-C during compiled code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def interruptible(function: Function) -> Function:
-    """Let Ctrl-C be KeyboardInterrupt also where it comes while a kernel returns an array.
+    """Raise KeyboardInterrupt also if Ctrl-C arrives while a kernel returns an array.
 
-    Numba has the array ready by then and returns both, which Python takes for an error of the system.
+    In that case numba returns a result with an exception set, which Python reports as a SystemError.
     """
 
     @functools.wraps(function)

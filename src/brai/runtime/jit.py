@@ -1,10 +1,11 @@
-"""The one decorator of all compiled functions.
+"""Decorators of compiled functions.
 
-House rules: machine code is cached on disk, runs without the GIL, never ``parallel``, never ``fastmath``.
+Rules for all of them: machine code is cached on disk and runs without the GIL; ``parallel`` and ``fastmath`` are
+not used.
 
-Numba keys the cache of a function by the file that holds it, so a function compiled into its caller could
-outlive a change of its own source. Here the key is a digest of all kernel files: a change in any of them
-compiles all of them anew. Where no cache can be written, functions are compiled in each process.
+Numba keys its cache by the source file of a function. A function that is inlined into a caller in another file
+could therefore be outdated. Here the key is a digest of all kernel files: a change in any file recompiles all.
+Where no cache can be written, every process compiles the functions.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import Any
 
 import numba
 
-A_WHILE = 60.0  # seconds
-_announced: dict[str, float] = {}  # when, by type
-_looked_at: set[tuple[int, str]] = set()  # looking on disk takes longer than many a kernel
+A_WHILE = 60.0  # seconds between two notices
+_announced: dict[str, float] = {}  # time of the notice, by type
+_looked_at: set[tuple[int, str]] = set()  # a look-up on disk takes longer than many kernels, so it is made once
 
 
 def _digest() -> str:
@@ -38,21 +39,21 @@ _STAMP = _digest()
 
 
 def njit(function: Callable[..., Any]) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    return _compiled(function, _nrt=True)  # said aloud, or a function would take it from its first caller
+    """Compile on first use, and cache the machine code on disk where possible."""
+    return _compiled(function, _nrt=True)  # explicit, since it would be inherited from the first caller
 
 
 def lean(function: Callable[..., Any]) -> Any:
-    """For what runs millions of times inside a kernel: references to arrays are not counted.
+    """Compile without reference counting, for functions that a kernel calls millions of times.
 
-    Counting them took two thirds of the time of a CI test. So it neither makes nor returns arrays, and calls
-    nothing that returns any.
+    Reference counting took two thirds of the time of a CI test. Such a function must not create or return arrays,
+    nor call a function that returns one.
     """
     return _compiled(function, _nrt=False)
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """The same, as a part of whatever calls it: an argument that is a tuple of arrays takes time to hand over."""
+    """Like `lean`, and always inlined: passing a tuple of arrays as an argument takes time."""
     return _compiled(function, _nrt=False, forceinline=True)
 
 
@@ -61,18 +62,18 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
         dispatcher: Any = numba.njit(cache=True, nogil=True, **options)(function)
         dispatcher._cache._cache_file._source_stamp = _STAMP
         _keep_own(dispatcher._cache)
-    except (RuntimeError, AttributeError, OSError):  # no place to write to, or another numba inside
+    except (RuntimeError, AttributeError, OSError):  # no writable cache, or a numba with other internals
         dispatcher = numba.njit(nogil=True, **options)(function)
-    if hasattr(dispatcher, "get_call_template"):  # not where the JIT is switched off
+    if hasattr(dispatcher, "get_call_template"):  # absent if the JIT is disabled
         _plain_integers(dispatcher)
     return dispatcher
 
 
 def _keep_own(cache: Any) -> None:
-    """Keep machine code on disk only for types of this package.
+    """Cache machine code on disk only for argument types of this package.
 
-    The list of what is kept names the types. Those of a kind of data that lives elsewhere (`brai.kinds.register`)
-    cannot be imported by every program, and then the whole list could not be read.
+    The index of the cache refers to the types. Types of a kind of data outside the package (`brai.kinds.register`)
+    may not be importable in another program, which then could not read the index at all.
     """
     save = cache.save_overload
 
@@ -91,10 +92,10 @@ def _is_own(kind: Any) -> bool:
 
 
 def _plain_integers(dispatcher: Any) -> None:
-    """Let other kernels call one machine code with all integers.
+    """Make calls from other kernels use one specialisation for all integer types.
 
-    Numba would compile a function anew for each number that is written out in a call, and for each narrow type:
-    that was half of all compiling.
+    Numba would otherwise compile a function again for each literal integer in a call and for each narrow integer
+    type. That was half of the compile time.
     """
     made = dispatcher.get_call_template
 
@@ -113,14 +114,14 @@ def _plain(own: Any) -> Any:
 def _on_disk(dispatcher: Any) -> list[Any]:
     try:
         return [key[0] for key in dispatcher._cache._cache_file._load_index()]
-    except Exception:  # a damaged or foreign index only means: compile again
+    except Exception:  # an index that cannot be read only means that functions are compiled again
         return []
 
 
 def announce(dispatcher: Any, codes: object) -> None:
-    """Say once that compiling takes a while, if there is no machine code for ``codes`` of that type.
+    """Print that compiling takes a while, if there is no machine code yet for arrays of type ``codes``.
 
-    What comes within that while is meant by it too.
+    There is at most one notice for each type, and none within `A_WHILE` seconds of the last.
     """
     key = (id(dispatcher), str(codes))
     if key in _looked_at or not hasattr(dispatcher, "signatures"):
@@ -133,4 +134,4 @@ def announce(dispatcher: Any, codes: object) -> None:
     _announced[str(codes)] = now
     if now < last + A_WHILE:
         return
-    print("brai: compiling for this machine, once; up to a minute …", file=sys.stderr, flush=True)
+    print("brai: compiling for this machine (once, takes up to a minute) …", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""A folder that one run at a time may write to.
+"""Locks a folder, so that one run at a time writes to it.
 
-The lock is the operating system's, on a file in the folder: it ends with the process that holds it, however that
-ends, so a run that was killed never leaves a folder locked. The file says who holds it.
+The lock is one of the operating system, on a file in the folder. It ends with the process that holds it, so a
+killed run does not leave a locked folder. The file contains the process id and the host of the holder.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class FolderInUseError(OSError):
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
-    """Hold the folder for this run alone; FolderInUseError if another run holds it."""
+    """Lock the folder for this run. FolderInUseError if another run has locked it."""
     path = folder / NAME
     file = _locked(path)
     try:
-        with suppress(OSError):  # a full disk: the lock holds all the same
+        with suppress(OSError):  # on a full disk the lock is held nevertheless
             os.ftruncate(file, 0)
             os.write(file, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
         yield
     finally:
-        if sys.platform != "win32":  # an open file cannot be deleted there, and a closed one may be another's
+        if sys.platform != "win32":  # Windows cannot delete an open file; once closed, another run may hold it
             with suppress(OSError):
                 path.unlink()
         with suppress(OSError):
@@ -41,7 +41,7 @@ def claimed(folder: Path) -> Iterator[None]:
 
 
 def _locked(path: Path) -> int:
-    """The open file, locked; a file that its last holder deleted in between is left, and a new one made."""
+    """Open and lock the file. If the last holder has deleted it in the meantime, try again with a new file."""
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -52,7 +52,7 @@ def _locked(path: Path) -> int:
         except BlockingIOError:
             os.close(file)
             raise FolderInUseError(
-                f"{path.parent} is in use by another run{_holder(path)}: wait for its end, or give another folder"
+                f"{path.parent} is in use by another run{_holder(path)}: wait for that run, or give another folder"
             ) from None
         except BaseException:
             os.close(file)
@@ -61,7 +61,7 @@ def _locked(path: Path) -> int:
 
 
 def _holder(path: Path) -> str:
-    """Who holds the lock, as far as the file tells."""
+    """The holder of the lock as text, or "" if the file does not say."""
     try:
         said = json.loads(path.read_bytes())
         pid, host = int(said["pid"]), str(said["host"])
@@ -74,7 +74,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(file: int) -> None:
-        os.lseek(file, 1 << 30, os.SEEK_SET)  # a byte beyond the text, so that others can read that
+        os.lseek(file, 1 << 30, os.SEEK_SET)  # a byte beyond the text, so that others can read the text
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -92,4 +92,4 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _unlock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)  # said aloud: a forked process may have the file open too
+        fcntl.flock(file, fcntl.LOCK_UN)  # explicit, since a forked process may also have the file open

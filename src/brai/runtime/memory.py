@@ -1,7 +1,7 @@
-"""Memory: how much is free, and a refusal before work starts that would take more.
+"""Memory: how much is available, and an error before work starts that would need more.
 
-Nothing here knows what memory is needed for: each layer tells what it needs (``bytes_needed``,
-`brai.kinds.base.Sizes`), and `brai.learners.memory` adds it up.
+This module does not know what the memory is for. Each layer estimates its own needs (``bytes_needed``,
+`brai.kinds.base.Sizes`), and `brai.learners.memory` adds them up.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-SPARE = 0.9  # of what is free: so much may be asked for
-CELL = 400  # bytes of a different cell of a text file: its text, number and value
+SPARE = 0.9  # share of the available memory that may be used
+CELL = 400  # bytes for each distinct cell of a text file: its text, code and value
 CURE = "give fewer rows (Dataset.of(X[:n])) or columns"
 
 
-# ---- what is free ----
+# ---- available memory ----
 
 
 def available(root: Path = Path("/")) -> int | None:
-    """Bytes that this process can still get: of the machine, of its container, of its limits; None if unknown."""
+    """Bytes that this process can still allocate: minimum over machine, container, ulimit; None if unknown."""
     found = [*_machine(root), *_containers(root), *_limits(root)]
     return max(0, min(found)) if found else None
 
@@ -34,7 +34,7 @@ def _machine(root: Path) -> Iterator[int]:
 
 
 def _containers(root: Path) -> Iterator[int]:
-    """Of each control group that holds this process: its limit less what is used, but for files kept in memory."""
+    """For each control group of this process: its limit minus the memory in use, file caches not counted."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, kinds, path = line.split(":", 2)
         if kinds and "memory" not in kinds.split(","):
@@ -52,7 +52,7 @@ def _containers(root: Path) -> Iterator[int]:
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """Of the address space (ulimit -v)."""
+    """Bytes left of the address space (ulimit -v)."""
     try:
         import resource
     except ImportError:  # Windows
@@ -71,17 +71,17 @@ def _read(path: Path) -> str:
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The numbers of a file of lines such as "MemAvailable: 1234 kB"."""
+    """The numbers in a file with lines such as "MemAvailable: 1234 kB", by name."""
     lines = (line.replace(":", " ").split() for line in _read(path).splitlines())
     return {line[0]: int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
 
 
-# ---- what is needed ----
+# ---- estimates ----
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bytes by part; printed in GB."""
+    """Estimated bytes for each part; printed in GB."""
 
     parts: Mapping[str, float]
 
@@ -95,22 +95,22 @@ class Estimate:
         return f"{self.bytes / 1e9:.2f} GB: {listed}"
 
 
-# ---- refusals ----
+# ---- checks ----
 
 
 class NotEnoughError(MemoryError):
-    """Work was refused before it took memory that is not there."""
+    """The work was not started, since it needs more memory than is available."""
 
 
 def check(needed: float, what: str, cure: str = CURE) -> None:
-    """Raise NotEnoughError, a MemoryError, if so many bytes are not free."""
+    """Raise NotEnoughError, a MemoryError, if fewer than ``needed`` bytes are available."""
     free = available()
     if free is not None and needed > SPARE * free:
-        raise NotEnoughError(f"{what} needs about {_gb(needed)} of memory where {_gb(free)} are free: {cure}")
+        raise NotEnoughError(f"{what} needs about {_gb(needed)} of memory, but {_gb(free)} are free: {cure}")
 
 
 def check_table(n_rows: int, n_columns: int, name: str) -> None:
-    """Refuse to read a table whose codes do not fit: those of columns, and all of them in one array."""
+    """Raise NotEnoughError if the codes of a table do not fit: by column, and once more in one array."""
     what = f"reading {name}, {n_rows} rows of {n_columns} columns,"
     check(2 * n_rows * n_columns, what, "drop columns (drop=, --drop), or give fewer rows")
 

@@ -1,7 +1,7 @@
-"""Values as plain JSON, and back: the one way that files of this package have.
+"""Conversion of values to plain JSON and back, for all files of this package.
 
-What JSON does not know is a dict with a ``type``. Here are numbers, text and None; `brai.files.models` adds
-settings.
+A value that JSON lacks is a dict with a ``type``. This module handles numbers, text and None; `brai.files.models`
+adds settings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """What `encoded` made JSON of."""
+    """The inverse of `encoded`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, dict) and value.get("type") == "float":

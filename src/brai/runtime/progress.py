@@ -1,4 +1,4 @@
-"""Progress bars on standard error; nothing is shown unless asked for."""
+"""Progress bars on standard error, shown only on request."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias
 
-Progress: TypeAlias = Callable[[float, int], None]  # share of the tree that is done, CI tests made
+Progress: TypeAlias = Callable[[float, int], None]  # of the finished fraction of the tree and the number of tests
 
 
 @contextmanager
 def tree_progress(show: bool, title: str = "growing the tree") -> Iterator[Progress | None]:
-    """A bar for `brai.tree.ggt.grow`: share of the tree and CI tests made so far."""
+    """A bar for `brai.tree.ggt.grow`: fraction of the tree that is done, and number of CI tests."""
     if not show:
         yield None
         return
@@ -31,13 +31,13 @@ def tree_progress(show: bool, title: str = "growing the tree") -> Iterator[Progr
             bar.update(task, completed=share, description=said)
 
         yield update
-    if not console.is_terminal:  # a log gets one line instead of a moving bar
+    if not console.is_terminal:  # a log file gets one line instead of a bar
         console.print(f"{said}: done")
 
 
 @contextmanager
 def status(show: bool, text: str) -> Iterator[None]:
-    """A sign of life for a step of a few seconds whose length is not known."""
+    """A spinner for a step of a few seconds and unknown length."""
     if not show:
         yield
         return
@@ -48,15 +48,15 @@ def status(show: bool, text: str) -> Iterator[None]:
 
 
 class Advance(Protocol):
-    """Says that steps are done, and what was done."""
+    """A function that reports finished steps."""
 
     def __call__(self, text: str | None = None, n: int = 1) -> None:
-        """Count n steps, and show the text."""
+        """Advance by n steps, and show the text."""
 
 
 @contextmanager
 def counted(show: bool, title: str, total: int) -> Iterator[Advance]:
-    """A bar for ``total`` equal steps; what is yielded is called after each."""
+    """A bar for ``total`` equal steps. It yields a function to call after each step."""
     if not show:
         yield lambda text=None, n=1: None
         return

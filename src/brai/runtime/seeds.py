@@ -1,4 +1,4 @@
-"""Seeds: the same one gives the same result."""
+"""Random seeds: equal seeds give equal results."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ RandomState: TypeAlias = int | np.random.SeedSequence | np.random.Generator | np
 
 
 def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
-    """Seed of a run: None (fresh), an integer, a SeedSequence, a Generator or a RandomState (both advanced)."""
+    """Seed of a run, from None (a new seed), an integer, a SeedSequence, or a generator (which is advanced)."""
     match random_state:
         case None:
             return np.random.SeedSequence()
         case np.random.SeedSequence():
             fresh = np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
-            return fresh  # a copy: what is spawned from it leaves the caller's as it was
+            return fresh  # a copy, since spawning from it would change the caller's object
         case np.random.Generator():
             return np.random.SeedSequence(random_state.integers(0, 2**32, 4).tolist())
         case np.random.RandomState():
@@ -27,7 +27,7 @@ def seed_sequence(random_state: RandomState) -> np.random.SeedSequence:
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Random numbers from this seed; a Generator is used itself."""
+    """A random generator with this seed; a Generator is returned unchanged."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.Generator(np.random.PCG64(seed_sequence(random_state)))

@@ -1,14 +1,15 @@
-"""The one door to parallel work: joblib, whose configuration chooses threads, processes or a cluster.
+"""Parallel execution with joblib, whose configuration chooses threads, processes or a cluster.
 
-Tasks are flat and independent, and each knows its own seed: results do not depend on the number of workers. By
-default they run in threads: compiled code holds no lock, and data are not copied. `joblib.parallel_config` chooses
-something else; under ``backend="dask"`` tasks go to the workers of a dask.distributed cluster, whatever ``n_jobs``
-says. What all tasks need (``shared``) goes to each worker once.
+Tasks are independent, start no further tasks, and have seeds of their own. So results do not depend on the number
+of workers. By default tasks run in threads: compiled code releases the GIL, and data are not copied.
+`joblib.parallel_config` chooses another backend. With ``backend="dask"`` tasks run on a dask.distributed cluster,
+and ``n_jobs`` is ignored. Arguments that all tasks have in common (``shared``) are sent to each worker once.
 
-A worker that is lost loses nothing. A scheduler that is lost is a ClusterError: at once if tasks are under way,
-else after dask's ``distributed.comm.timeouts.connect`` (30 s; a machine that falls silent: ``...timeouts.tcp``).
+If a worker is lost, its tasks are run again. If the scheduler is lost, a ClusterError is raised: at once if tasks
+are running, else after dask's ``distributed.comm.timeouts.connect`` (30 s; ``...timeouts.tcp`` if a machine does
+not respond).
 
-With a checkpoint, results are kept on disk as they come, and a task whose result is there is not run again.
+With a checkpoint, results are stored on disk as tasks finish, and a task with a stored result is not run again.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from brai.runtime.checkpoint import Checkpoint, fingerprint
 
 Result = TypeVar("Result")
-SENT = 3  # times that a cluster is sent the same tasks, at most, if it loses all its workers
+SENT = 3  # maximal number of times that tasks are sent to a cluster that loses all its workers
 
 
 class ClusterError(RuntimeError):
-    """The cluster was lost; with a checkpoint, what is done is kept."""
+    """The cluster was lost. With a checkpoint, finished tasks are kept."""
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who works, and where results are kept."""
+    """The number of workers, and the checkpoint that stores results."""
 
     n_jobs: int | None = 1
     checkpoint: Checkpoint | None = None
@@ -45,16 +46,16 @@ class Workers:
 
     @property
     def n(self) -> int:
-        """How many tasks run side by side."""
+        """Number of tasks that run at the same time."""
         client = _cluster()
         if client is None:
             return int(joblib.effective_n_jobs(self.n_jobs))
-        with suppress(Exception):  # the scheduler is lost: the next task will tell
+        with suppress(Exception):  # a lost scheduler is reported by the next task
             return max(2, int(sum(client.ncores().values())))  # lost workers may come back
         return 2
 
     def knows(self, key: str) -> bool:
-        """Whether the result of this key is in the checkpoint."""
+        """Whether the checkpoint contains a result with this key."""
         return self.checkpoint is not None and self.prefix + key in self.checkpoint
 
     def run(
@@ -70,9 +71,9 @@ class Workers:
     ) -> list[Result]:
         """Results of function(*shared, *task), in the order of tasks; ``advance`` is called after each.
 
-        Results with a key go to the checkpoint, if there is one and they are to be ``kept``. Where tasks are what
-        earlier steps made, and a budget may have ended these, ``of`` lists what else the results depend on: a
-        result is taken from the checkpoint only if its task was the same.
+        With ``keys`` and a checkpoint, results for which ``kept`` is true are stored. ``of`` is for tasks that
+        depend on earlier steps which a budget may have ended. It lists whatever else the results depend on; a
+        stored result is then used only if its task was the same.
         """
         listed = list(tasks)
         found: list[Any] = [None] * len(listed)
@@ -100,42 +101,42 @@ ALONE = Workers()
 
 
 def on_all_clocks(deadline: float) -> float:
-    """A deadline of `time.monotonic` as one of `time.time`: other machines have other clocks of their own."""
+    """Convert a deadline from `time.monotonic` to `time.time`: each machine has its own monotonic clock."""
     return deadline + time.time() - time.monotonic()
 
 
 def on_this_clock(deadline: float) -> float:
-    """The way back."""
+    """The inverse of `on_all_clocks`."""
     return deadline + time.monotonic() - time.time()
 
 
 def here(n_jobs: int | None) -> int:
-    """How many tasks run side by side in the memory of this machine; those of a cluster run elsewhere."""
+    """Number of tasks that run at the same time in the memory of this machine; 1 if a cluster is used."""
     return 1 if _cluster() is not None else int(joblib.effective_n_jobs(n_jobs))
 
 
 class Benches:
-    """Scratch memory for tasks of one problem at a time: made once for each worker, used by one task at a time."""
+    """A pool of workspaces for one problem at a time; each is used by one task at a time, then reused."""
 
     def __init__(self) -> None:
         self._idle: dict[str, list[Any]] = {}
 
     @contextmanager
     def one(self, key: str, make: Callable[[], Any]) -> Iterator[Any]:
-        """A bench that nobody works at; those of other problems are cleared away."""
-        for other in list(self._idle):  # in one go: threads may add to it
+        """An idle workspace for this problem, or a new one. Workspaces of other problems are released."""
+        for other in list(self._idle):  # a copy, since other threads may add keys
             if other != key:
                 self._idle.pop(other, None)
         idle = self._idle.setdefault(key, [])
         try:
-            bench = idle.pop()  # threads may ask at the same time
+            bench = idle.pop()  # atomic, since several threads may call this at the same time
         except IndexError:
             bench = make()
         yield bench
         idle.append(bench)
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         self._idle.clear()
 
 
@@ -147,7 +148,7 @@ def as_they_come(
     shared: Sequence[Any] = (),
     prefer: Literal["threads", "processes"] = "threads",
 ) -> Generator[tuple[int, Result]]:
-    """Number and result of each task as soon as it is there; they are handed out one by one."""
+    """Yield the index and the result of each task as soon as it has finished."""
     client = _cluster()
     if client is not None and tasks:
         yield from _on_cluster(client, function, tasks, shared)
@@ -158,40 +159,40 @@ def as_they_come(
         yield from _in_threads(function, tasks, shared, int(joblib.effective_n_jobs(n_jobs)))
     else:
         backend = get_active_backend(prefer=prefer)[0]
-        if not getattr(backend, "supports_return_generator", False):  # multiprocessing: a fork of threads may hang
+        if not getattr(backend, "supports_return_generator", False):  # multiprocessing: forking threads may hang
             name = type(backend).__name__.removesuffix("Backend").lower()
             raise ValueError(f"joblib's backend {name!r} cannot be used: choose 'loky', 'threading' or 'dask'")
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator_unordered", batch_size=1)
         results = parallel(delayed(_numbered)(i, function, shared, task) for i, task in enumerate(tasks))
         with _quietly_closed(results):
-            for own in results:  # noqa: UP028 - yield from would close them itself
+            for own in results:  # noqa: UP028 - yield from would close the generator itself
                 yield own
 
 
 def _in_threads(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], shared: Sequence[Any], n: int
 ) -> Iterator[tuple[int, Result]]:
-    """Where joblib says threads: its own loop looks for results every 10 ms, which is longer than many a task."""
+    """Run tasks in threads. Joblib's own loop polls for results every 10 ms, which is longer than many tasks."""
     pool = ThreadPoolExecutor(min(n, len(tasks)))
     try:
         waiting = [pool.submit(_alone, i, function, shared, task) for i, task in enumerate(tasks)]
         for future in as_completed(waiting):
             yield future.result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # nobody waits for what nobody wants
+        pool.shutdown(wait=False, cancel_futures=True)  # results that are not needed any more are not waited for
 
 
 def _alone(
     i: int, function: Callable[..., Result], shared: Sequence[Any], task: tuple[Any, ...]
 ) -> tuple[int, Result]:
-    """A task that has no workers of its own, as in joblib's threads."""
+    """Run a task that must not start further workers, as in joblib's threads."""
     with joblib.parallel_config(backend="sequential"):
         return i, function(*shared, *task)
 
 
 @contextmanager
 def _quietly_closed(results: Any) -> Iterator[None]:
-    """Joblib warns where results are not all taken: after an error or Ctrl-C nobody wants them."""
+    """Suppress joblib's warning about unused results, which is pointless after an error or Ctrl-C."""
     try:
         yield
     finally:
@@ -215,10 +216,10 @@ def _cluster() -> Any:
 def _on_cluster(
     client: Any, function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], shared: Sequence[Any]
 ) -> Iterator[tuple[int, Result]]:
-    """Each worker gets a copy of what is shared: with joblib's own way it is lost when one worker is.
+    """Run tasks on a dask cluster. Each worker gets a copy of ``shared``; joblib keeps one, lost with its worker.
 
-    A task whose worker is lost is run again by another; the result is the same, since it has its own seed. If all
-    workers are lost, and others come, what is shared is sent again.
+    A task whose worker is lost is run again by another; the result is the same, since the task has its own seed.
+    If all workers are lost and new ones join, ``shared`` is sent again.
     """
     from concurrent.futures import CancelledError
 
@@ -238,19 +239,19 @@ def _on_cluster(
                 failed = future.status == "error"
                 i, result = futures[future], future.result()
                 del futures[future]
-                future.release()  # or a worker would keep it, and it would be made again if that one is lost
+                future.release()  # a result kept by a worker would be computed again if that worker is lost
                 del left[i]
                 yield i, result
         except Exception as error:
             told = isinstance(error, CancelledError | CommClosedError | KilledWorker | TimeoutError | OSError)
-            often = isinstance(error, KilledWorker)  # a task whose workers were lost again and again
+            often = isinstance(error, KilledWorker)  # several workers were lost while they ran this task
             here = client.status == "running"
             if (failed and not often) or (here and not told):  # the error of a task, or of this program
                 raise
             if often or not (here and turns):
                 raise ClusterError(
                     f"the cluster was lost ({type(error).__name__}: {error}): start it again and fit again; with "
-                    "a checkpoint, what is done is not done again"
+                    "a checkpoint, finished tasks are not run again"
                 ) from error
         finally:
             with suppress(Exception):  # a lost scheduler cannot cancel
