@@ -1,1 +1,1 @@
-"""B-RAI: tests of independence, RAI, the graph generative tree, draws from it."""
+"""B-RAI: conditional independence tests, RAI, the graph generative tree, and sampling from it."""

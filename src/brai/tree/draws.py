@@ -1,17 +1,17 @@
-"""What a graph generative tree holds: draws (Algorithm 2), the MAP, the k best CPDAGs, exact distributions.
+"""Results from a graph generative tree: draws (Algorithm 2), the MAP, the k best CPDAGs, exact distributions.
 
-Two ways to draw a CPDAG at temperature γ:
+There are two methods to draw a CPDAG at temperature γ:
 
 - ``"paper"``, Algorithm 2: every sub-tree returns a drawn graph and its score, then one of the s is picked by
   the Boltzmann weights of the *drawn* scores. A draw visits the whole tree.
-- ``"exact"``: routes in proportion to exp(score / γ). One pass upward adds up the weights of all routes below
-  each node; after it a draw costs only the length of its route.
+- ``"exact"``: a route is drawn with probability proportional to exp(score / γ). One upward pass computes the sum
+  of the weights of all routes below each node. After that, the cost of a draw is the length of its route.
 
-Both pick uniformly at random as γ → ∞ ("paper": among the s sub-trees at each step; "exact": among all routes)
-and give the MAP at γ = 0. At γ = 1 scores of routes often differ by tens of nats, and then both give one
-graph over and over.
+As γ → ∞ both become uniform ("paper": over the s sub-trees at each step; "exact": over all routes). At γ = 0 both
+give the MAP. At γ = 1 the scores of routes often differ by tens of nats, so that almost all draws are one graph.
 
-Ties go to the first sub-tree. A CPDAG is the completion of the DAG of a route, so it is always valid.
+Ties are resolved in favour of the first sub-tree. A CPDAG is the completion of the DAG of a route, so it is always
+valid.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Route: TypeAlias = tuple[Leaf, ...]
 
 
 class Outcome(NamedTuple):
-    """A DAG of the tree and the number of routes that lead to it."""
+    """A DAG of the tree, its log score, and the number of routes with this DAG."""
 
     families: tuple[Family, ...]
     log_score: float
@@ -46,14 +46,14 @@ class Outcome(NamedTuple):
 
 
 class Count(NamedTuple):
-    """A number of distinct CPDAGs; an upper bound unless ``exact``."""
+    """The number of distinct CPDAGs; an upper bound unless ``exact``."""
 
     n: int
     exact: bool
 
 
 class TooManyError(ValueError):
-    """More distinct graphs than the limit that was set."""
+    """The tree contains more distinct graphs than the limit."""
 
 
 def _draw(route: Route) -> Draw:
@@ -65,7 +65,7 @@ def _draw(route: Route) -> Draw:
 
 
 def best_route(tree: GGT) -> Draw:
-    """The MAP: at each node and group the sub-tree with the highest score (section 3.3.1)."""
+    """The MAP: for each group of each node, the sub-tree of highest score is chosen (section 3.3.1)."""
 
     def best(node: Node) -> tuple[float, Route]:
         if isinstance(node, Leaf):
@@ -83,13 +83,13 @@ def best_route(tree: GGT) -> Draw:
 def sample_routes(
     tree: GGT, n: int, temperature: float, rng: np.random.Generator, method: Method = "exact"
 ) -> list[Draw]:
-    """Draw n DAGs of the tree, independently."""
+    """Draw n independent DAGs from the tree."""
     _check(temperature)
     check_count("n", n)
     if method == "paper":
         return [_draw(sample_cpdag(tree.root, temperature, rng.random)[0]) for _ in range(n)]
     if method != "exact":
-        raise ValueError(f"unknown way to draw {method!r}: choose 'exact' or 'paper'")
+        raise ValueError(f"unknown method {method!r}: choose 'exact' or 'paper'")
     key = ("draw", float(temperature))
     if key not in tree.memo:
         tree.memo[key] = _Chooser(tree, temperature)
@@ -103,7 +103,7 @@ def _check(temperature: float) -> None:
 
 
 def sample_cpdag(node: Node, temperature: float, uniform: Callable[[], float]) -> tuple[Route, float]:
-    """Algorithm 2, line by line; ``uniform`` gives random numbers in [0, 1)."""
+    """Algorithm 2, line by line; ``uniform`` returns random numbers in [0, 1). Returns a route and its score."""
     if isinstance(node, Leaf):  # lines 2–4
         return (node,), node.log_score
     route: Route = ()
@@ -117,7 +117,7 @@ def sample_cpdag(node: Node, temperature: float, uniform: Callable[[], float]) -
 
 
 def _boltzmann(scores: Sequence[float], temperature: float) -> list[float]:
-    """Equation 4 as cumulative weights; γ = 0 is the first maximum, γ = ∞ is uniform."""
+    """Equation 4 as cumulative weights; γ = 0 selects the first maximum, γ = ∞ is uniform."""
     best = max(scores)
     if temperature == 0:
         first = scores.index(best)
@@ -130,7 +130,7 @@ def _pick(cumulative: Sequence[float], u: float) -> int:
 
 
 class _Chooser:
-    """Exact draws at one temperature: cumulative weights of the sub-trees at every node and group."""
+    """Exact draws at one temperature, from cumulative weights of the sub-trees of every group of every node."""
 
     def __init__(self, tree: GGT, temperature: float):
         self._root, self._temperature = tree.root, temperature
@@ -139,7 +139,7 @@ class _Chooser:
         self._below(tree.root)
 
     def _below(self, node: Node) -> tuple[float, float]:
-        """Highest score of a route below, and the log of the summed weights exp((score - highest) / γ)."""
+        """Highest score of a route below the node, and log Σ exp((score - highest) / γ) over these routes."""
         if isinstance(node, Leaf):
             return node.log_score, 0.0
         if id(node) not in self._known:
@@ -160,7 +160,7 @@ class _Chooser:
         return self._known[id(node)]
 
     def route(self, uniform: Callable[[], float]) -> Route:
-        """One route, drawn downward."""
+        """Draw one route from the root to the leaves."""
         chosen: list[Leaf] = []
         stack: list[Node] = [self._root]
         while stack:
@@ -178,7 +178,7 @@ class _Chooser:
 
 
 def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
-    """The k distinct CPDAGs of highest score, best first; fewer if the tree holds fewer."""
+    """The k distinct CPDAGs of highest score with their scores, best first; fewer if the tree contains fewer."""
     check_count("k", k, 1)
     found: dict[PDAG, float] = {}
     for ranked in _ranked(tree.root):
@@ -190,14 +190,14 @@ def k_best(tree: GGT, k: int) -> list[tuple[PDAG, float]]:
 
 
 class _Ranked(NamedTuple):
-    """A graph of a sub-tree; ``parts`` are its leaf, or the graphs that it is made of, one for each group."""
+    """A graph of a sub-tree. ``parts`` contains its leaf, or the graph chosen for each group."""
 
     log_score: float
     key: int
     parts: tuple[Leaf | _Ranked, ...]
 
     def leaves(self) -> Iterator[Leaf]:
-        """Its route."""
+        """The leaves of its route."""
         for part in self.parts:
             if isinstance(part, Leaf):
                 yield part
@@ -215,10 +215,10 @@ def _leaf_key(leaf: Leaf) -> int:
 
 
 class _Ranking:
-    """The distinct graphs of a sub-tree or a group, best first, found as they are asked for.
+    """The distinct graphs of a sub-tree or a group, best first, computed lazily.
 
-    A graph is known by the sum of the 128-bit digests of its families. Groups have no family in common, so only
-    the sub-trees of one group can hold the same graph.
+    A graph is identified by the sum of the 128-bit digests of its families. Groups have no family in common, so
+    only sub-trees of the same group can contain the same graph.
     """
 
     def __init__(self, more: Iterator[_Ranked]):
@@ -226,14 +226,14 @@ class _Ranking:
         self._more = more
 
     def get(self, i: int) -> _Ranked | None:
-        """The graph at rank i, if there is one; to be asked in order."""
+        """The graph at rank i, or None if there are fewer. Ranks must first be requested in increasing order."""
         if i == len(self._found):
             self._found.extend(islice(self._more, 1))
         return self._found[i] if i < len(self._found) else None
 
 
 def _ranked(node: Node) -> Iterator[_Ranked]:
-    """Distinct graphs of a sub-tree, best first."""
+    """Yield the distinct graphs of a sub-tree, best first."""
     if isinstance(node, Leaf):
         yield _Ranked(node.log_score, _leaf_key(node), (node,))
         return
@@ -258,12 +258,12 @@ def _ranked(node: Node) -> Iterator[_Ranked]:
         _, place, best = heapq.heappop(heap)
         yield best
         last = max((j for j, i in enumerate(place) if i), default=0)
-        for j in range(last, len(groups)):  # so each place is reached in one way only
+        for j in range(last, len(groups)):  # so that each place is pushed only once
             push((*place[:j], place[j] + 1, *place[j + 1 :]))
 
 
 def _merged(group: Sequence[Node]) -> Iterator[_Ranked]:
-    """Distinct graphs of one group, best first."""
+    """Yield the distinct graphs of one group, best first: a merge of its sorted sub-trees."""
     if is_one(group):
         yield from _ranked(group[0])
         return
@@ -279,10 +279,10 @@ def _merged(group: Sequence[Node]) -> Iterator[_Ranked]:
 
 
 def outcomes(tree: GGT, limit: int = 100_000) -> list[Outcome]:
-    """All distinct DAGs of the tree with the number of their routes; TooManyError beyond ``limit``."""
+    """All distinct DAGs of the tree with their numbers of routes; TooManyError if more than ``limit``."""
     table = _table(tree.root, limit, {})
     if table is None:
-        raise TooManyError(f"the tree holds more than {limit} distinct graphs: draw from it, or raise the limit")
+        raise TooManyError(f"the tree has more than {limit} distinct graphs: draw from it, or raise the limit")
     return [Outcome(*_draw(route), n) for route, n in table.values()]
 
 
@@ -290,7 +290,7 @@ _Table: TypeAlias = dict[int, tuple[Route, int]]
 
 
 def _table(node: Node, limit: int, memo: dict[int, _Table | None]) -> _Table | None:
-    """Graphs of a sub-tree by key, with a route to each and the number of its routes; None beyond limit."""
+    """Graphs of a sub-tree by key, each with one route and the number of its routes; None if above the limit."""
     if id(node) not in memo:
         memo[id(node)] = _build(node, limit, memo)
     return memo[id(node)]
@@ -322,10 +322,10 @@ def _union(group: Sequence[Node], limit: int, memo: dict[int, _Table | None]) ->
 
 
 def count_distinct(tree: GGT, limit: int | None = None) -> Count:
-    """Number of distinct CPDAGs: exact up to ``limit`` distinct DAGs, else the number of DAGs at most.
+    """Number of distinct CPDAGs: exact for up to ``limit`` distinct DAGs, else an upper bound.
 
-    Without a limit as many are compared as take a few seconds. The bound multiplies over groups; within a group
-    it adds up over sub-trees that are too many to compare.
+    The default limit takes a few seconds. The bound is a product over groups; for a group with too many graphs to
+    compare, it is the sum over its sub-trees.
     """
     limit = max(200, 200_000 // len(tree.names)) if limit is None else limit
     memo: dict[int, _Table | None] = {}
@@ -348,7 +348,7 @@ def count_distinct(tree: GGT, limit: int | None = None) -> Count:
 
 
 def distribution(tree: GGT, temperature: float, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
-    """Exact distribution of "exact" draws: (CPDAG, log score, probability), most probable first."""
+    """The distribution of draws with method "exact": (CPDAG, log score, probability), most probable first."""
     _check(temperature)
     found = outcomes(tree, limit)
     top = max(o.log_score for o in found)

@@ -1,8 +1,9 @@
 """The graph generative tree (GGT) and Algorithm 1, which grows it.
 
 The tree is an AND/OR tree. A bootstrap node has K + 1 autonomous groups (AND), and for each of them s sub-trees,
-one for each bootstrap sample (OR). Choosing one sub-tree for each group, down to the leaves, is a *route*: the
-families of its leaves are those of one DAG, since a group receives edges only from itself and from groups above.
+one for each bootstrap sample (OR). A *route* is a choice of one sub-tree for each group, down to the leaves. The
+families of its leaves form one DAG, since edges into a group come only from the group itself and from groups
+above.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from brai.runtime.checkpoint import storable
 from brai.runtime.progress import Progress
 from brai.tree.rai import NO_LIMIT, Group, Learner
 
-FEW, MANY = 40, 10_000  # nodes of a group whose leaf is remembered, as samples often agree; such leaves
+FEW, MANY = 40, 10_000  # leaves of groups of up to FEW nodes are cached (samples often agree), at most MANY
 
 
 @storable("leaf")
@@ -31,8 +32,8 @@ class Leaf:
 
     families: tuple[Family, ...]
     log_score: float
-    repaired: bool = False  # no DAG extends its graph: see kernels.orienting.extension
-    truncated: bool = False  # a limit of the user's ended the recursion
+    repaired: bool = False  # no DAG extends its graph, see brai.kernels.extension
+    truncated: bool = False  # a limit set by the user ended the recursion
 
 
 @storable("node")
@@ -49,20 +50,20 @@ Node: TypeAlias = Leaf | BootstrapNode
 
 @dataclass(frozen=True, eq=False)
 class GGT:
-    """A graph generative tree over the variables ``names``, and what it cost to grow."""
+    """A graph generative tree over the variables ``names``, and the number of CI tests that it took."""
 
     root: Node
     names: tuple[str, ...]
     s: int
     n_ci_tests: NDArray[np.int64]  # by order
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what was worked out once, by whom and how
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # cached results, by method and parameters
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has other nodes: what was worked out about these ones stays behind."""
+        """The state without the cache, which refers to nodes by identity: a copy has other nodes."""
         return {**self.__dict__, "memo": {}}
 
     def nodes(self) -> Iterator[Node]:
-        """Each node once, parents before children; a leaf that serves several t is one node."""
+        """Yield each node once, parents before children. A leaf that is shared by several t is one node."""
         stack: list[Node] = [self.root]
         seen: set[int] = set()
         while stack:
@@ -91,17 +92,17 @@ class GGT:
 
     @property
     def n_repaired(self) -> int:
-        """Number of leaves whose graph no DAG extends and that were repaired."""
+        """Number of leaves that were repaired, since no DAG extends their graph."""
         return sum(leaf.repaired for leaf in self.leaves)
 
     @property
     def n_truncated(self) -> int:
-        """Number of leaves that max_order or max_tests made."""
+        """Number of leaves at which a limit set by the user ended the recursion."""
         return sum(leaf.truncated for leaf in self.leaves)
 
     @cached_property
     def depth(self) -> int:
-        """Number of bootstrap nodes on the longest way down; the highest order tested is one less."""
+        """Number of bootstrap nodes on the longest path from the root; the highest order of a test is one less."""
 
         def depth(node: Node) -> int:
             if isinstance(node, Leaf):
@@ -112,7 +113,7 @@ class GGT:
 
     @cached_property
     def n_routes(self) -> int:
-        """Number of routes, exactly."""
+        """Exact number of routes."""
 
         def routes(node: Node) -> int:
             if isinstance(node, Leaf):
@@ -129,12 +130,12 @@ class GGT:
 
 
 def is_one(group: Sequence[Node]) -> bool:
-    """Whether one node serves all samples."""
+    """Whether all samples of a group share one node."""
     return group.count(group[0]) == len(group)
 
 
 class Grower:
-    """Algorithm 1 with one learner: the steps that make nodes, and the recursion."""
+    """Algorithm 1 with one learner: the steps that create nodes, and the recursion."""
 
     def __init__(
         self,
@@ -146,15 +147,15 @@ class Grower:
     ):
         self.learner, self.scores, self.s, self.seed = learner, scores, s, seed
         self._progress, self._finished = progress, 0.0
-        self._known: dict[tuple[bytes, ...], tuple[tuple[Family, ...], float, bool]] = {}  # leaves, by their graph
+        self._known: dict[tuple[bytes, ...], tuple[tuple[Family, ...], float, bool]] = {}  # leaves, by graph
 
     def sample(self, path: tuple[int, ...], groups: Iterable[Group]) -> Any:
-        """The bootstrap sample at a place of the tree, of the variables that these groups need (line 10)."""
+        """The bootstrap sample for a path in the tree, of the variables that these groups need (line 10)."""
         seed = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, *path))
         return self.learner.drawn(seed, self.learner.variables(groups))
 
     def leaf(self, group: Group, *, truncated: bool) -> Leaf:
-        """Lines 3–4."""
+        """The leaf of a group: the families of its DAG and their score (lines 3–4)."""
         if len(group.nodes) > FEW:
             return Leaf(*self._scored(group), truncated)
         key = group.nodes.tobytes(), group.endo.tobytes(), group.adj.tobytes()
@@ -169,13 +170,17 @@ class Grower:
         return families, self.scores.total(families), repaired
 
     def done(self, group: Group, n: int) -> Leaf | None:
-        """Line 2, and what follows if it holds."""
+        """The leaf of a group that meets the exit condition (line 2), else None."""
         return self.leaf(group, truncated=group.cut) if self.learner.is_resolved(group, n) else None
 
     def b_rai(
         self, group: Group, n: int, sample: Any, path: tuple[int, ...], limit: int, share: float = 1.0
     ) -> Node:
-        """The node of a group that is not resolved, and all below it. It may take ``limit`` tests."""
+        """The sub-tree of a group that does not meet the exit condition, with at most ``limit`` CI tests.
+
+        ``sample`` is the bootstrap sample for tests of order n, ``path`` the place in the tree, and ``share`` the
+        fraction of the whole tree, for the progress bar.
+        """
         learner, before = self.learner, self.learner.tally.total
         refined = learner.increase_resolution(group, n, sample, limit)  # line 6
         parts = learner.split_autonomous(refined)  # line 7
@@ -203,17 +208,17 @@ class Grower:
         return BootstrapNode(n, tuple(map(tuple, grown)))  # line 8
 
     def progressed(self, share: float) -> None:
-        """So much more of the tree is done."""
+        """Report that a further fraction of the tree is done."""
         self._finished += share
         if self._progress is not None:
             self._progress(min(self._finished, 1.0), self.learner.tally.total)
 
 
 def shares(groups: Sequence[Group | None], left: int, s: int) -> list[int]:
-    """How many of the tests that are left each of the s calls of a group may take; None for one that is done.
+    """Divide ``left`` tests among groups: the limit for each of the s calls of a group. None is a finished group.
 
-    They go by the squares of the numbers of potential parents. Nobody takes what another has left over: then the
-    result would depend on who comes first.
+    Limits are proportional to the sum of squared numbers of potential parents. Tests that one call does not use
+    are not passed on to another, since the result would then depend on the order of the calls.
     """
     if left == NO_LIMIT:
         return [NO_LIMIT] * len(groups)
@@ -227,7 +232,7 @@ def grow(
 ) -> GGT:
     """Algorithm 1: construct a graph generative tree.
 
-    The samples of a node are seeded by its place in the tree, so no other part of the tree has a say in them.
+    The samples of a node are seeded by its path in the tree, so they do not depend on other parts of the tree.
     """
     grower, root = Grower(learner, scores, s, seed, progress), learner.root()
     tree = grower.done(root, 0) or grower.b_rai(root, 0, learner.sample, (), learner.max_tests)

@@ -1,7 +1,7 @@
 """Conditional-independence (CI) tests on weighted counts, and the d-separation oracle.
 
 Every test compares a statistic of X, Y given Z, in nats, with a critical value that depends on the degrees
-of freedom df; at or below it X and Y are independent.
+of freedom df. X and Y are independent if the statistic is at most the critical value.
 
 ==============  =================================  ============================================================
 name            statistic                          critical value
@@ -13,33 +13,33 @@ bayes-factor    log Bayes factor, BDeu with ess    0: dependent if Y as a parent
 ==============  =================================  ============================================================
 
 **C1**, the paper's threshold, is the leading term of the bias of the plug-in CMI (Treves & Panzeri 1995): its
-mean when X and Y are independent. They print it in bits, df / (2 N ln 2); in nats it is df / 2N. The default
-compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times the mean. With ``threshold=1``
-units agree, but about two in five independent pairs then test dependent, whatever N. Both are compared in
-docs/results/tests-and-thresholds.md.
+mean when X and Y are independent. That article states it in bits, df / (2 N ln 2); in nats it is df / 2N. The
+default compares the CMI in nats with C1 as printed, that is with 1 / ln 2 = 1.44 times the mean. With
+``threshold=1`` the units agree, but about two in five independent pairs are then found dependent, for any N. Both
+are compared in docs/results/tests-and-thresholds.md.
 
 **A fixed threshold** (cmi) does not depend on N. ``threshold="auto"`` lets the learner choose one of GRID: RAI and
 B-RAI fit once with each, and keep the fit whose graph has the highest score on the training data. Yehezkel and
 Lerner (2009) chose one threshold per network for RAI; the paper does not say which ones it used.
 
-**Degrees of freedom** (``df=``): "strata", the default, adds up (states of X seen - 1)(states of Y seen - 1)
-over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ; it is the same where
-every cell is occupied, and too small in sparse tables, where it may even be zero for a strong dependence.
-"full" takes all declared states, (|X| - 1)(|Y| - 1)|Z|; it is too large in sparse tables.
+**Degrees of freedom** (``df=``): "strata", the default, is the sum of (states of X seen - 1)(states of Y seen - 1)
+over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ. It is the same if every
+cell is occupied, but too small in sparse tables, where it may even be zero for a strong dependence. "full" uses
+all declared states, (|X| - 1)(|Y| - 1)|Z|; it is too large in sparse tables.
 
-**df = 0**: each configuration of Z holds one state of X or one of Y only, as when Z determines X. CMI and C1 are
-both zero, and the data cannot tell. By the letter of the threshold X and Y are then independent, and so it is by
+**df = 0**: every configuration of Z occurs with only one state of X or only one of Y, as when Z determines X. CMI
+and C1 are both zero, and the data do not decide. By the threshold X and Y are independent, and this is the
 default. With ``undecided="keep"`` such a test removes no edge (a constant variable is still independent of all
-others); that helps where variables determine each other, and can cost very many tests. No v-structure is refuted
-by such a test.
+others). That helps if variables determine each other, but can take very many tests. Such a test does not refute a
+v-structure.
 
-**Bootstrap samples.** Resampling adds noise of its own: on a bootstrap sample the mean of N · CMI is higher by
-about df / 2 than on the data it was drawn from (Steck & Jaakkola 2003). With ``correction`` (the default)
-the critical value on bootstrap samples is raised by df / 2. It is never raised on the data itself.
+**Bootstrap samples.** Resampling adds noise: on a bootstrap sample the mean of N · CMI is higher by about df / 2
+than on the data from which it was drawn (Steck & Jaakkola 2003). With ``correction`` (the default) the critical
+value on bootstrap samples is raised by df / 2. It is not raised on the data.
 
-**Colliders.** A v-structure x → z ← y claims that x and y, independent given S, are dependent given S and z.
-``colliders=0.05`` (the default) believes it if a G-test at that level does; "same" uses the test itself;
-None believes every one. The Bayes factor is its own level, so there a number means "same".
+**Colliders.** A v-structure x → z ← y implies that x and y, independent given S, are dependent given S and z.
+``colliders=0.05`` (the default) verifies this by a G-test at that level; "same" uses the test itself; None accepts
+every v-structure. The Bayes factor has no level, so there a number means "same".
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
 
 @dataclass(frozen=True)
 class CITest:
-    """A CI test and its level; see the module for what the fields mean."""
+    """A CI test and its level. The fields are explained in the docstring of the module."""
 
     name: str = "cmi-c1"
     threshold: float | Literal["auto"] | None = None  # cmi: nats, or "auto"; cmi-c1: multiple of C1
@@ -102,10 +102,10 @@ class CITest:
 
     @classmethod
     def of(cls, test: str | CITest, *, bootstrap: bool = False) -> CITest:
-        """A test by its name, or as it is.
+        """The test of this name; a CITest is returned unchanged.
 
-        "auto" is cmi-c1; where most tests are made on bootstrap samples, whose critical values are raised, with
-        the threshold of 1 C1. That served B-RAI best over ten networks and 500 to 5000 rows
+        "auto" is cmi-c1. If most tests are made on bootstrap samples, whose critical values are raised, its
+        threshold is 1 C1. That was best for B-RAI over ten networks and 500 to 5000 rows
         (docs/results/tests-and-thresholds.md).
         """
         if isinstance(test, CITest):
@@ -121,12 +121,12 @@ class CITest:
 
     @property
     def verifies(self) -> bool:
-        """Whether v-structures are tested before they are believed."""
+        """Whether v-structures are tested before they are accepted."""
         return self.colliders is not None
 
-    @lru_cache(maxsize=16)  # noqa: B019 - small, and a test is a few words
+    @lru_cache(maxsize=16)  # noqa: B019 - at most 16 entries, and a test is a small object
     def rule(self, n_rows: int, *, bootstrap: bool) -> Rule:
-        """Critical values for data of that many rows."""
+        """Critical values for data of ``n_rows`` rows."""
         df = np.arange(min(max(4 * n_rows, 64), 2**16), dtype=float)
         own = self._critical(df, n_rows)
         level = self.colliders
@@ -137,7 +137,7 @@ class CITest:
         critical = np.stack([own, seen])
         if bootstrap and self.correction:
             critical += df / 2
-        if self.df != "cells":  # there, df = 0 means little
+        if self.df != "cells":  # with "cells", df may be 0 for a strong dependence
             critical[:, 0] = (np.inf if self.undecided == "remove" else -np.inf), -np.inf
         return Rule(critical, DF[self.df], np.zeros((0, 0), np.uint8))
 
@@ -170,6 +170,6 @@ class Oracle:
             raise ValueError("the oracle needs a DAG: give PDAG.to_dag() of the graph")
 
     def rule(self, names: tuple[str, ...]) -> Rule:
-        """The DAG in the order of ``names``."""
+        """The rule of d-separation in the DAG, with variables in the order of ``names``."""
         truth = self.dag.reorder(names).adjacency.astype(np.uint8)
         return Rule(np.zeros((2, 2)), STRATA, truth)

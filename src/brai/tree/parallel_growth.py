@@ -1,12 +1,12 @@
-"""Algorithm 1 over many workers: the same tree, made in flat tasks.
+"""Algorithm 1 with parallel workers. The tree is the same as without.
 
-From the root down, whole nodes are tasks, until there are enough of them for all workers; then sub-trees are. A
-node of many tests would keep one worker busy while the others wait, so they are shared out: first those
-of edges from X_ex, then those inside X from the lower end of each edge, then from the other end, then those of
-v-structures. Between these steps all workers wait for each other.
+Starting at the root, each task is one node, until there are enough nodes for all workers. Then each task is a
+whole sub-tree. A node with very many CI tests would keep one worker busy while others are idle, so its tests are
+divided among workers. This is done in four steps: tests of edges from X_ex; tests of edges inside X from the lower
+end of each edge; from the higher end; tests of v-structures. Each step starts when the one before it is complete.
 
-No task knows of another, and samples are seeded by their place in the tree: the tree is the same for any number of
-workers, in threads, processes or on a cluster. A worker takes, besides data and results, the memory of one
+Tasks are independent, and samples are seeded by their path in the tree. So the tree is the same for any number of
+workers, in threads, processes or on a cluster. Besides data and results, a worker needs the memory of one
 `Learner`.
 """
 
@@ -34,15 +34,15 @@ from brai.tree.ggt import GGT, BootstrapNode, Grower, Leaf, Node, grow, shares
 from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import NO_LIMIT, Edges, Group, Learner, Removed, Tally
 
-ENOUGH = 16  # nodes or sub-trees to share out
-LARGE = 500_000  # tests of a node, at most, from which on they are shared out
-PARTS = 8  # in so many parts
-LEVELS = 7  # of the recursion that are open at a time; at each there is a bootstrap sample
+ENOUGH = 16  # number of nodes from which on tasks are sub-trees
+LARGE = 500_000  # a node is large if the upper bound of its number of tests is at least this
+PARTS = 8  # number of parts into which the tests of a large node are divided
+LEVELS = 7  # assumed depth of the recursion, for memory; each level holds a bootstrap sample
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a worker has to know; it goes to each once."""
+    """The arguments that all tasks share; they are sent to each worker once."""
 
     data: Table
     ci_test: CITest | Oracle
@@ -61,22 +61,22 @@ class Problem:
 
 
 class Call(NamedTuple):
-    """A call of B-RAI that is to be made."""
+    """The arguments of a recursive call of B-RAI."""
 
     group: Group
     pool: NDArray[np.int32]  # of separating sets
     n: int
     path: tuple[int, ...]
-    limit: int  # of tests
-    share: float  # of the tree
+    limit: int  # maximal number of tests
+    share: float  # fraction of the tree, for progress
 
     def key(self, kind: str) -> str:
-        """Its name in a checkpoint."""
+        """The key of its result in a checkpoint."""
         return "-".join(map(str, (kind, *self.path)))
 
 
 class Tested(NamedTuple):
-    """A node whose tests were made in parts."""
+    """The results of the tests of a large node, which were made in parts."""
 
     edges: Edges
     pool: NDArray[np.int32]
@@ -85,7 +85,7 @@ class Tested(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A group below a node: its leaves, one for each sample, or what is to be called for each."""
+    """A group below a node: its leaves, one for each sample; or the arguments of the recursive calls."""
 
     leaves: tuple[Leaf, ...]
     group: Group | None
@@ -94,7 +94,7 @@ class Part(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What a task made: a sub-tree, or the groups below one node; and what it cost."""
+    """The result of a task: a sub-tree, or the groups below one node; and the number of tests."""
 
     node: Node | None
     parts: tuple[Part, ...]
@@ -104,7 +104,7 @@ class Made(NamedTuple):
 
     @classmethod
     def of(cls, result: Sequence[Any]) -> Made:
-        """What came from a task, or from a checkpoint, which has plain tuples."""
+        """Convert the result of a task, or plain tuples from a checkpoint."""
         node, parts, *cost = result
         return cls(node, tuple(Part(*part) for part in parts), *cost)
 
@@ -115,7 +115,7 @@ _benches = Benches()
 
 
 class Bench:
-    """The place of a worker: a learner of its own, and the sample that it used last."""
+    """The workspace of a worker: its own learner, and the sample that it used last."""
 
     def __init__(self, problem: Problem):
         self.learner = Learner(
@@ -131,7 +131,7 @@ class Bench:
         self._drawn: tuple[tuple[int, ...], Any] = (), self.learner.sample
 
     def sample(self, call: Call) -> Any:
-        """The sample of a call; tests of one call often come one after the other."""
+        """The sample of a call. It is cached, since consecutive tasks are often tests of the same call."""
         if call.path != self._drawn[0]:
             self.learner.load(call.pool)
             drawn = self.grower.sample(call.path[:-1], [call.group]) if call.path else self.learner.sample
@@ -141,14 +141,14 @@ class Bench:
 
 @contextmanager
 def _bench(problem: Problem) -> Iterator[Bench]:
-    """A bench for one task."""
+    """A workspace for one task, with a tally of zero."""
     with _benches.one(problem.key, lambda: Bench(problem)) as bench:
         bench.learner.tally = Tally()
         yield bench
 
 
 def subtree(problem: Problem, call: Call) -> Made:
-    """A node and all below it."""
+    """Task: the sub-tree of a call."""
     with _bench(problem) as bench:
         sample = bench.sample(call)
         bench.learner.load(call.pool)
@@ -158,7 +158,7 @@ def subtree(problem: Problem, call: Call) -> Made:
 
 
 def one_node(problem: Problem, call: Call, tested: Tested | None) -> Made:
-    """A node alone, or what is left of it where its tests were made in parts."""
+    """Task: one node. If its tests were made in parts (``tested``), only the steps after them."""
     with _bench(problem) as bench:
         learner, ci_tests = bench.learner, np.zeros(0, np.int64)
         if tested is not None:
@@ -172,14 +172,14 @@ def one_node(problem: Problem, call: Call, tested: Tested | None) -> Made:
 
 
 def some_tests(problem: Problem, call: Call, edges: Edges, which: int, first: int, last: int) -> Removed:
-    """Part of the tests of a node."""
+    """Task: a part of the CI tests of a node."""
     with _bench(problem) as bench:
         sample = bench.sample(call)
         return bench.learner.tests(call.group, call.n, sample, _own_copy(edges), which, first, last)
 
 
 def _own_copy(edges: Edges) -> Edges:
-    """Arrays that can be written to: those of other processes cannot."""
+    """The edges in writeable arrays: arrays from another process are read-only."""
     start, adj, sep = edges
     return edges if adj.flags.writeable and sep.flags.writeable else Edges(start, adj.copy(), sep.copy())
 
@@ -187,7 +187,7 @@ def _own_copy(edges: Edges) -> Edges:
 def some_heads(
     problem: Problem, call: Call, edges: Edges, pool: NDArray[np.int32], first: int, last: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Part of the v-structures of a node."""
+    """Task: a part of the v-structures of a node."""
     with _bench(problem) as bench:
         return bench.learner.heads(call.group, call.n, bench.sample(call), edges, pool, first, last)
 
@@ -212,7 +212,7 @@ def _made(grower: Grower, call: Call, refined: Group, ci_tests: NDArray[np.int64
     return Made(None, tuple(parts), tally.ci_tests, tally.late, tally.exhausted)
 
 
-# --- who does what ---------------------------------------------------------------------------------------
+# --- scheduling ------------------------------------------------------------------------------------------
 
 
 def grow_with(
@@ -223,7 +223,7 @@ def grow_with(
     seed: np.random.SeedSequence,
     progress: Progress | None = None,
 ) -> GGT:
-    """`brai.tree.ggt.grow` with the help of workers."""
+    """Like `brai.tree.ggt.grow`, with parallel workers or a checkpoint."""
     if workers.n == 1 and workers.checkpoint is None:
         return grow(learner, scores, s, seed, progress)
     grower, root = Grower(learner, scores, s, seed, progress), learner.root()
@@ -260,7 +260,7 @@ def grow_with(
             done = sum(part.group is None for part in result.parts) / len(result.parts)
             note(call, result, call.share * done)
             calls += _calls(call, result, s)
-    calls.sort(key=lambda call: -call.group.weight())  # the longest first, or they would be waited for
+    calls.sort(key=lambda call: -call.group.weight())  # the largest first, so that none runs alone at the end
     advance = iter(calls).__next__
     keys = [call.key("tree") for call in calls]
     for call, result in zip(
@@ -281,7 +281,7 @@ def grow_with(
 
 
 def _calls(call: Call, made: Made, s: int) -> list[Call]:
-    """The calls of lines 12 and 14."""
+    """The recursive calls of lines 12 and 14."""
     share = call.share / (len(made.parts) * s)
     return [
         Call(part.group, part.pool, call.n + 1, (*call.path, t, i), part.limit, share)
@@ -307,7 +307,7 @@ def _in_time(made: Made) -> bool:
 
 
 def _divided(calls: Sequence[Call], workers: Workers) -> tuple[list[Call], list[Call]]:
-    """Nodes whose tests are shared out, and others: as many large ones as there are workers make no one wait."""
+    """Nodes whose tests are divided, and other nodes. A multiple of ``workers.n`` large nodes is not divided."""
     large = [call for call in calls if _is_large(call) and not workers.knows(call.key("node"))]
     in_parts = large[len(large) // workers.n * workers.n :]
     cut = {call.path for call in in_parts}
@@ -315,14 +315,14 @@ def _divided(calls: Sequence[Call], workers: Workers) -> tuple[list[Call], list[
 
 
 def _is_large(call: Call) -> bool:
-    """Whether its tests are to be shared out; not where the limit may end them in the middle."""
+    """Whether a node has so many tests that they are divided; false if the limit may end them early."""
     parents = call.group.adj.sum(axis=0, dtype=np.int64)
     most = sum(math.comb(m, call.n) * (m + 1) for m in parents.tolist())
     return bool(LARGE <= most < call.limit)
 
 
 def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list[Tested]:
-    """The tests of large nodes, shared out step by step."""
+    """Make the tests of large nodes in parts, step by step."""
     edges = [Edges(call.group.adj.copy(), call.group.adj.copy(), call.group.sep.copy()) for call in calls]
     pools = [call.pool for call in calls]
     tallies = [Tally(np.zeros(call.n + 3, np.int64)) for call in calls]
@@ -354,7 +354,7 @@ def _in_parts(workers: Workers, problem: Problem, calls: Sequence[Call]) -> list
 
 
 def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]]:
-    """Ranges of nodes with about as much work each."""
+    """Ranges of nodes with about equal work, for the tests ``which``, or for v-structures if it is None."""
     inside = call.group.endo.astype(bool)
     joined = (edges.adj | edges.adj.T).astype(bool)
     degree = edges.start.sum(axis=0, dtype=float)
@@ -372,7 +372,7 @@ def _ranges(call: Call, edges: Edges, which: int | None) -> list[tuple[int, int]
 
 
 def bytes_needed(n_rows: int, d: int, s: int, sizes: Sizes, workers: int = 1) -> dict[str, float]:
-    """Bytes of samples, scratch memory, graphs, the tree and further workers."""
+    """Estimated bytes of samples, scratch memory, graphs, the tree and further workers."""
     parts = {
         "samples": 2 * sizes.full + LEVELS * sizes.drawn + 24 * n_rows,
         "scratch": sizes.scratch,

@@ -1,17 +1,17 @@
 """Recursive autonomy identification (RAI; Yehezkel & Lerner 2009), as restated in the B-RAI paper.
 
-A graph over X and X_ex is refined by CI tests of order n (`Learner.increase_resolution`), split into autonomous
-groups (`Learner.split_autonomous`), and each group is treated alike at order n + 1, until no node has enough
-potential parents for a condition set.
+A graph over X and X_ex is refined by CI tests of order n (`Learner.increase_resolution`) and split into autonomous
+groups (`Learner.split_autonomous`). Each group is treated in the same way at order n + 1, until no node has enough
+potential parents for a conditioning set.
 
-What a group needs of the graph is small: itself and those of X_ex that are parents of a member. Edges from X_ex
-into the group are directed for good, and no edge leads out of the group (autonomy), so nothing outside can
-change what is found inside.
+A group needs only a small part of the graph: its members, and those of X_ex that are parents of a member. Edges
+from X_ex into the group keep their direction, and no edge leads out of the group (autonomy). So nothing outside
+the group can change the result inside.
 
-What is known beforehand (`brai.graphs.knowledge`) is kept throughout. A pair that may not be joined is not, an
-edge that must be is not tested, and one whose head can be no ancestor of its tail is directed from the beginning.
-That one direction is forbidden says less: while the edge itself is in doubt, either end may be an ancestor of the
-other by another way. So that is looked at last: the DAG of each leaf, hence of each route, obeys.
+Background knowledge (`brai.graphs.knowledge`) is obeyed throughout. A pair that must not be adjacent is never
+joined. A required edge is not tested. An edge whose head cannot be an ancestor of its tail is directed from the
+start. A forbidden direction alone implies less: until the edge is decided, either end may still be an ancestor of
+the other by another path. So forbidden directions are enforced last, in the DAG of each leaf, hence of each route.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bytes: TypeAlias = NDArray[np.uint8]
 
 NO_LIMIT = np.iinfo(np.int64).max
-WHILE = 2_000_000  # tests made in one go, about
+WHILE = 2_000_000  # approximate number of tests between two checks of the deadline
 
 
 @storable("group")
@@ -53,25 +53,26 @@ class Group:
     nodes: NDArray[np.int64]  # variables, in increasing order
     endo: NDArray[np.uint8]  # 1 for X, 0 for X_ex
     adj: NDArray[np.uint8]  # "row to column"
-    sep: NDArray[np.int32]  # where the separating set of a pair that is not adjacent lies in the pool
-    pool_end: int  # separating sets of this group lie before this place
-    cut: bool = False  # max_tests was reached before all its tests were made
+    sep: NDArray[np.int32]  # offset in the pool of the separating set of a pair that is not adjacent
+    pool_end: int  # separating sets of this group lie before this offset of the pool
+    cut: bool = False  # max_tests or the deadline was reached before all its tests were made
 
     def piece(self, pool: NDArray[np.int32], edges: Edges | None = None) -> Piece:
-        """As kernels take it; with ``edges`` the graph is that of these."""
+        """The group as kernels take it; with ``edges``, these replace the graph."""
         adj, sep = (self.adj, self.sep) if edges is None else (edges.adj, edges.sep)
         return Piece(self.nodes, self.endo, adj, sep, pool)
 
     def weight(self) -> int:
-        """How much work it is: squares of the numbers of potential parents."""
+        """Estimate of the work: the sum of squared numbers of potential parents."""
         return int(loads(self.endo, self.adj)[1])
 
     @classmethod
     def complete(cls, d: int, bounds: Bounds | None = None) -> Group:
-        """All variables, all joined as far as edges are allowed: the arguments of the root call.
+        """The group of the root call: all variables, and all edges that are allowed.
 
-        An edge is directed if one end can be no ancestor of the other. If a pair may not be joined, its separating
-        set is UNKNOWN, and sought, only if both may be parents of one variable and are not certain to be.
+        An edge is directed if one end cannot be an ancestor of the other. The separating set of a pair that must
+        not be joined is searched for (UNKNOWN) only if the two may have a common child and it is not certain that
+        they have; else it is UNSOUGHT.
         """
         allowed, before = ~np.eye(d, dtype=bool), ~np.eye(d, dtype=bool)
         if bounds is not None:
@@ -88,36 +89,36 @@ class Group:
 class Edges(NamedTuple):
     """The graph of a node while its tests are made in parts."""
 
-    start: NDArray[np.uint8]  # at the start of the phase
+    start: NDArray[np.uint8]  # adjacency at the start of the step
     adj: NDArray[np.uint8]
     sep: NDArray[np.int32]
 
 
 class Removed(NamedTuple):
-    """What a part of the tests removed: x, y, place of the separating set in the pool; and how many tests."""
+    """The edges that a part of the tests removed, their separating sets, and the number of tests."""
 
-    edges: NDArray[np.int32]  # (m, 3)
+    edges: NDArray[np.int32]  # (m, 3): x, y, offset of the separating set in the pool
     pool: NDArray[np.int32]
     tests: int
 
 
 @dataclass
 class Tally:
-    """What a run cost and what it had to put up with."""
+    """The number of CI tests of a run, and which limits it reached."""
 
     ci_tests: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))  # by order
     repaired: int = 0  # leaves whose graph no DAG extends
-    truncated: int = 0  # leaves that max_order, max_tests or the deadline made
-    late: bool = False  # the deadline (of `time.monotonic`) ended the recursion
-    exhausted: bool = False  # max_tests did
+    truncated: int = 0  # leaves at which max_order, max_tests or the deadline ended the recursion
+    late: bool = False  # the deadline (of `time.monotonic`) was reached
+    exhausted: bool = False  # max_tests was reached
 
     @property
     def total(self) -> int:
-        """CI tests of all orders."""
+        """Number of CI tests of all orders."""
         return int(self.ci_tests.sum())
 
     def add(self, ci_tests: NDArray[np.int64], late: bool = False, exhausted: bool = False) -> None:
-        """What another did."""
+        """Add the counts and flags of another tally."""
         both = max(len(self.ci_tests), len(ci_tests))
         self.ci_tests = np.pad(self.ci_tests, (0, both - len(self.ci_tests)))
         self.ci_tests[: len(ci_tests)] += ci_tests
@@ -125,7 +126,7 @@ class Tally:
 
 
 class Learner:
-    """The steps of RAI on one data set with one CI test; counts what it does in `tally`."""
+    """The steps of RAI on one data set with one CI test; `tally` counts the tests."""
 
     def __init__(
         self,
@@ -172,7 +173,8 @@ class Learner:
     def is_resolved(self, group: Group, n: int) -> bool:
         """Exit condition (Algorithm 1, line 2): max over X of (|potential parents| - 1) < n.
 
-        Ends of a pair that is kept apart and tested are not potential parents of each other: there it is < n + 1.
+        If the separating set of a forbidden pair is searched for, it is: max of |potential parents| < n. The ends
+        of such a pair are not potential parents of each other.
         """
         most = int(loads(group.endo, group.adj)[0])
         return most - 1 + self._has_unknown(group) < n
@@ -181,13 +183,13 @@ class Learner:
         return not self._free and bool((group.sep[group.endo == 1] == UNKNOWN).any())
 
     def must_stop(self, n: int, limit: int) -> bool:
-        """Whether a limit set by the user ends the recursion here; ``limit`` tests are left."""
+        """Whether a limit set by the user ends the recursion at order n, with ``limit`` tests left."""
         self.tally.late |= time.monotonic() > self.deadline
         self.tally.exhausted |= limit <= 0
         return n > self.max_order or limit <= 0 or self.tally.late
 
     def increase_resolution(self, group: Group, n: int, sample: Any, limit: int = NO_LIMIT) -> Group:
-        """Remove edges by at most ``limit`` order-n tests, then direct the rest (Algorithm 1, line 6)."""
+        """Remove edges by at most ``limit`` order-n tests, then direct edges (Algorithm 1, line 6)."""
         unknown = 0 if self._free else int((group.sep == UNKNOWN).sum())
         most, _, marks = map(int, loads(group.endo, group.adj))
         some = 1 + WHILE // (1 + len(group.adj) * math.comb(most, n))
@@ -205,32 +207,32 @@ class Learner:
         return Group(group.nodes, group.endo, edges.adj, edges.sep, pool_end, bool(cut))
 
     def variables(self, groups: Iterable[Group]) -> NDArray[np.int64]:
-        """Those that tests of these groups may ask for."""
+        """The variables that tests of these groups may involve."""
         mark = np.zeros(self.data.n_variables, np.uint8)
         for group in groups:
             mark_variables(group.nodes, group.sep, self._pool, mark)
         return np.flatnonzero(mark)
 
     def _evidence(self, sample: Any) -> Evidence:
-        """What kernels take. On bootstrap samples, all but the data itself, critical values are raised."""
+        """The argument of kernels. Any sample other than the data is a bootstrap sample and has its own rule."""
         return Evidence(sample, self._terms, self._rules[sample is not self.sample], self._work)
 
     def drawn(self, seed: np.random.SeedSequence, used: Ints | None = None) -> Any:
-        """A bootstrap sample, of these variables if they are told."""
+        """A bootstrap sample, of the variables ``used`` if given, else of all."""
         return self.kind.bootstrap_sample(self.data, seed, used)
 
     def pool_of(self, group: Group) -> NDArray[np.int32]:
-        """The pool as far as the separating sets of a group lie in it."""
+        """A copy of the part of the pool that contains the separating sets of a group."""
         return self._pool[: group.pool_end].copy()
 
     def load(self, pool: NDArray[np.int32]) -> None:
-        """Go on with the pool of another learner."""
+        """Replace the pool by that of another learner."""
         if len(pool) > len(self._pool):
             self._pool = np.zeros(2 * len(pool), np.int32)
         self._pool[: len(pool)] = pool
 
     def tests(self, group: Group, n: int, sample: Any, edges: Edges, which: int, first: int, last: int) -> Removed:
-        """Part of the tests of a node, see `refine_part`: what they remove is taken out of ``edges``."""
+        """Make a part of the tests of a node, see `refine_part`; removed edges are also removed from ``edges``."""
         ends = slice(first, last)
         joined = edges.adj[:, ends] | edges.adj[ends].T
         most = (n + 1) * int(np.count_nonzero(joined) + (edges.sep[:, ends] == UNKNOWN).sum())
@@ -252,7 +254,7 @@ class Learner:
     def heads(
         self, group: Group, n: int, sample: Any, edges: Edges, pool: NDArray[np.int32], first: int, last: int
     ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Arrowheads of v-structures at the nodes first..last-1 of a refined graph, and tests made for them."""
+        """Arrowheads of v-structures at nodes first..last-1 of a refined graph, and the tests made, by order."""
         self._make_room(n, 0)
         head, tally = np.zeros(edges.adj.shape, np.uint8), np.zeros(len(self.tally.ci_tests), np.int64)
         piece, before = group.piece(pool, edges), self._known.before
@@ -260,7 +262,7 @@ class Learner:
         return head[:, first:last].copy(), tally
 
     def directed(self, group: Group, edges: Edges, head: NDArray[np.uint8], pool: NDArray[np.int32]) -> Group:
-        """The refined graph, directed: what `increase_resolution` ends with."""
+        """Direct the refined graph: the last step of `increase_resolution`."""
         self.load(pool)
         direct(group.piece(pool, edges), self._known, head)
         return Group(group.nodes, group.endo, edges.adj, edges.sep, len(pool), False)
@@ -295,7 +297,7 @@ class Learner:
 
 
 def rai(learner: Learner, bootstrap: np.random.SeedSequence | None = None) -> tuple[Family, ...]:
-    """Families of the DAG found by RAI on the data itself, or on a bootstrap sample of them."""
+    """Families of the DAG found by RAI on the data, or on a bootstrap sample with this seed."""
     sample = learner.drawn(bootstrap) if bootstrap is not None else learner.sample
 
     def recurse(group: Group, n: int) -> list[Family]:
