@@ -95,7 +95,7 @@ def test_an_unknown_kind_is_named():
     class Other:
         kind = "other"
 
-    with pytest.raises(ValueError, match=r"'other' are not known: register it, or choose among 'discrete'"):
+    with pytest.raises(ValueError, match=r"unknown kind of data 'other': register it, or choose one of 'disc"):
         kind_of(Other())
 
 

@@ -1,6 +1,6 @@
-"""Kinds of data. A kind is one folder here, and one line in `KINDS`.
+"""Kinds of data. A kind is one sub-package here, and one entry of `KINDS`.
 
-`brai.kinds.base` says what a kind has to offer. Nothing outside this package asks which kind it has.
+`brai.kinds.base` defines the interface of a kind. Code outside this package does not depend on the kind.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from brai.kinds.base import Kind
 
-KINDS = {"discrete": "brai.kinds.discrete.kind"}  # modules with an object KIND
+KINDS = {"discrete": "brai.kinds.discrete.kind"}  # modules that define KIND
 
 _loaded: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> None:
-    """Make a kind known by its name; for kinds that live in other packages."""
+    """Register a kind under its name; for kinds that are defined in other packages."""
     _loaded[kind.name] = kind
 
 
 def table_of(X: Any) -> Any:
-    """X as a table: as it is if it is one, of whatever kind; else discrete, by `Dataset.of`."""
+    """X as a table: unchanged if it is a table of any kind, else a discrete table by `Dataset.of`."""
     from brai.data.dataset import Dataset
     from brai.kinds.base import Table
 
@@ -39,6 +39,6 @@ def kind_named(name: str) -> Kind:
     if name not in _loaded:
         if name not in KINDS:
             known = ", ".join(map(repr, {**KINDS, **_loaded}))
-            raise ValueError(f"data of the kind {name!r} are not known: register it, or choose among {known}")
+            raise ValueError(f"unknown kind of data {name!r}: register it, or choose one of {known}")
         register(import_module(KINDS[name]).KIND)
     return _loaded[name]

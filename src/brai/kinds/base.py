@@ -1,8 +1,8 @@
-"""What a kind of data is: the small part of a program that knows what a row is.
+"""The interface of a kind of data: the part of the package that depends on what a row is.
 
-Algorithms know variables, families, graphs and numbers. They reach data by four functions in compiled code
-(`brai.kernels.interface`) and, from Python, by the methods of a `Kind`. Each table says of which kind it is
-(``data.kind``), and `brai.kinds.kind_of` has the rest.
+Algorithms work with variables, families, graphs and numbers. They access data by four functions in compiled code
+(`brai.kernels.interface`) and, in Python, by the methods of a `Kind`. Each table names its kind (``data.kind``),
+and `brai.kinds.kind_of` returns that kind.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from brai.graphs.pdag import PDAG, Family
 
 @runtime_checkable
 class Table(Protocol):
-    """Data of any kind: named variables, rows, and the name of the kind. It never changes."""
+    """Data of any kind: named variables, rows, and the name of the kind. A table is immutable."""
 
     @property
     def kind(self) -> str:
-        """The name of the kind, as `brai.kinds.register` has it."""
+        """The name of the kind, as registered in `brai.kinds`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -41,20 +41,20 @@ class Table(Protocol):
         """The table of these columns (names), in this order."""
 
     def signature(self) -> str:
-        """A digest that tells tables apart, for checkpoints."""
+        """A digest of the table, for checkpoints."""
 
 
 class Sizes(NamedTuple):
-    """Bytes that a kind takes for so many rows and variables."""
+    """Bytes that a kind needs for given numbers of rows and variables."""
 
     data: float  # the table, once
     full: float  # the full sample, beyond the table
-    drawn: float  # a bootstrap sample
-    scratch: float  # scratch memory of one worker
+    drawn: float  # one bootstrap sample
+    scratch: float  # the workspace of one worker
 
 
 class Kind(ABC):
-    """One kind of data. Samples, terms and scratch memory are NamedTuples that its own kernels take."""
+    """A kind of data. Samples, terms and workspaces are NamedTuples, the arguments of its own kernels."""
 
     name: str
     scores: tuple[str, ...]  # names of its family scores
@@ -63,7 +63,7 @@ class Kind(ABC):
 
     @abstractmethod
     def conforming(self, X: Any, like: Any) -> Any:
-        """X as a table over exactly the variables of ``like``, with their values: rows to be predicted."""
+        """X as a table over exactly the variables of ``like``, with their values; for rows to predict."""
 
     @abstractmethod
     def resampled(self, data: Any, seed: np.random.SeedSequence) -> Any:
@@ -75,78 +75,78 @@ class Kind(ABC):
 
     @abstractmethod
     def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Any:
-        """The way back; ``arrays.take(name, dtype, *shape)`` gives an array. ValueError if anything is wrong."""
+        """The inverse of `stored`. ``arrays.take(name, dtype, *shape)`` returns an array. ValueError if wrong."""
 
     # --- for kernels ---
 
     @abstractmethod
     def sample(self, data: Any) -> Any:
-        """All rows: the data D of the paper."""
+        """The sample of all rows: the data D of the paper."""
 
     @abstractmethod
     def bootstrap_sample(
         self, data: Any, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None
     ) -> Any:
-        """Rows drawn with replacement (Algorithm 1, line 10); with ``used`` of these variables only."""
+        """Rows drawn with replacement (Algorithm 1, line 10); if ``used`` is given, only of these variables."""
 
     @abstractmethod
     def workspace(self, data: Any, depth: int) -> Any:
-        """Scratch memory for condition sets of up to ``depth`` - 2 variables."""
+        """A workspace for conditioning sets of up to ``depth`` - 2 variables."""
 
     @abstractmethod
     def test_terms(self, data: Any, test: str, ess: float) -> Any:
-        """What the statistic of a CI test (`brai.tree.independence`) is made of."""
+        """The terms from which the statistic of a CI test (`brai.tree.independence`) is computed."""
 
     @abstractmethod
     def score_terms(self, data: Any, score: str, ess: float) -> Any:
-        """What a family score is made of."""
+        """The terms from which a family score is computed."""
 
     @abstractmethod
     def compiled_for(self, data: Any) -> str:
-        """The type of arrays that kernels are compiled for, to announce compiling."""
+        """The array type that kernels are compiled for, for `brai.runtime.jit.announce`."""
 
-    # --- what algorithms ask about variables ---
+    # --- properties of variables ---
 
     @abstractmethod
     def levels(self, data: Any) -> NDArray[np.int64]:
-        """How many values each variable has, 1 if that means nothing: ties go to variables with few."""
+        """Number of values of each variable, 1 if not applicable. Ties favour variables with few values."""
 
     @abstractmethod
     def constant(self, data: Any) -> NDArray[np.bool_]:
-        """Which variables do not vary: data say nothing about their edges, so they have none."""
+        """Which variables are constant. They have no edges, since data contain no information about these."""
 
     def allowed(self, data: Any) -> NDArray[np.bool_] | None:
-        """Edges (row to column) that the kind allows; None if it allows all."""
+        """Edges (row to column) that the kind allows; None if all are allowed."""
         return None
 
     @abstractmethod
     def sizes(self, n_rows: int, levels: NDArray[np.int64]) -> Sizes:
-        """What so many rows of such variables take."""
+        """Memory needed for ``n_rows`` rows of variables with these numbers of values."""
 
     def common_share(self, data: Any) -> NDArray[np.float64]:
-        """Share of rows that have the most common value of each variable; 0 if that means nothing."""
+        """Fraction of rows with the most common value of each variable; 0 if not applicable."""
         return np.zeros(data.n_variables)
 
     def levels_seen(self, data: Any) -> NDArray[np.int64]:
-        """The same as `levels`, where values that do not occur are left out: they take no memory."""
+        """Like `levels`, but only values that occur are counted, since others need no memory."""
         return self.levels(data)
 
-    # --- answers ---
+    # --- prediction, parameters, effects ---
 
     @abstractmethod
     def predictions(
         self, families: Sequence[Family], train: Any, test: Any, ess: float
     ) -> Iterator[NDArray[np.float64]]:
-        """Log predictive probability of each family's child, (families, rows), a block of rows at a time."""
+        """Yield log predictive probabilities of each family's child, (families, rows), by blocks of rows."""
 
     @abstractmethod
     def parameters(self, dag: PDAG, data: Any, ess: float) -> Any:
-        """A network: the DAG with its parameters learned from the data."""
+        """A network: the DAG with parameters estimated from the data."""
 
     @abstractmethod
     def question(self, data: Any, x: int, y: int, change: Any, values: Any) -> Any:
-        """What is asked about an effect of x on y; see `brai.posterior.effects`."""
+        """A checked query for an effect of x on y; see `brai.posterior.effects`."""
 
     @abstractmethod
     def adjusted(self, data: Any, question: Any, given: Sequence[int] | None, ess: float) -> Any:
-        """P(y | do(x)) by adjustment for ``given``; None if there is no directed path from x to y."""
+        """P(y | do(x)) by adjustment for ``given``, which is None if there is no directed path from x to y."""

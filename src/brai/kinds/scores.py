@@ -1,11 +1,11 @@
-"""Decomposable scores: the log score of a graph is the sum of the scores of its families.
+"""Decomposable scores: the log score of a graph is the sum of the local scores of its families.
 
 - ``bdeu``: log marginal likelihood under a Dirichlet prior with equivalent sample size ``ess`` (Heckerman,
-  Geiger & Chickering 1995), the paper's score with ess = 1. States are the declared ones; parent
-  configurations that never occur contribute nothing.
+  Geiger & Chickering 1995), the paper's score with ess = 1. All declared states count; parent
+  configurations that do not occur contribute nothing.
 - ``bic``: log-likelihood minus log(N) / 2 for each free parameter.
 
-Scores are in nats and are always those of the full data, never of a bootstrap sample.
+Scores are in nats, and always computed on the full data, not on a bootstrap sample.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from brai.runtime.jit import announce
 
 
 class FamilyScores:
-    """Scores of families on one data set, each computed once while the cache has room.
+    """Scores of families on one data set, with a cache.
 
-    The cache holds at most ``capacity`` families; when it is full it is emptied, which changes no score.
+    The cache contains at most ``capacity`` families. When it is full it is cleared, which does not change scores.
     """
 
     def __init__(self, data: Table, score: str = "bdeu", ess: float = 1.0, capacity: int = 1_000_000):
@@ -42,21 +42,21 @@ class FamilyScores:
         self.n_computed = 0
 
     def twin(self) -> FamilyScores:
-        """The same scores with scratch memory of its own, for another thread."""
+        """A copy with its own workspace and cache, for another thread."""
         return FamilyScores(self.data, self.score, self.ess, self.capacity)
 
     @contextmanager
     def lent(self) -> Iterator[FamilyScores]:
-        """A twin that nobody else uses meanwhile; it is made once and used again."""
+        """A twin for exclusive use in the context; it is reused afterwards."""
         try:
-            twin = self._idle.pop()  # threads may ask at the same time
+            twin = self._idle.pop()  # atomic, since several threads may call this at the same time
         except IndexError:
             twin = self.twin()
         yield twin
         self._idle.append(twin)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy elsewhere has scratch memory of its own."""
+        """The state without workspace and cache, which a copy creates anew."""
         return {"data": self.data, "score": self.score, "ess": self.ess, "capacity": self.capacity}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ class FamilyScores:
         return sys.getsizeof(self.data)
 
     def evidence(self, depth: int) -> Evidence:
-        """What kernels score with; scratch memory is for sets of up to ``depth`` - 2 parents."""
+        """The argument of kernels, with a workspace for sets of up to ``depth`` - 2 parents."""
         if self._depth < depth:
             self._work, self._depth = self.kind.workspace(self.data, depth), depth
         return Evidence(self.kind.sample(self.data), self._terms, NO_RULE, self._work)
@@ -84,7 +84,7 @@ class FamilyScores:
         return found
 
     def total(self, families: Iterable[Family]) -> float:
-        """Log score of a graph, or of part of one: the sum over its families."""
+        """Log score of a graph, or of a part of one: the sum over its families."""
         return float(sum(self.families(list(families))))
 
     def _compute(self, families: list[Family]) -> list[float]:

@@ -1,12 +1,12 @@
-"""P(y | do(x)) for one causal DAG, from categorical data, by adjustment for a set z of other variables.
+"""P(y | do(x)) in one causal DAG, estimated from categorical data by adjustment for a set z of other variables.
 
     P(y | do(x)) = Σ_z P(y | x, z) P(z)      (Pearl 2009, Causality, theorem 3.3.2)
 
-The parents of x are such a set unless y is one of them; `brai.posterior.effects` chooses sets.
+The parents of x are a valid set unless y is one of them; `brai.posterior.effects` chooses the sets.
 
-Cell probabilities (z, x, y) have a Dirichlet prior with ess / cells in each, as BDeu has it. What is returned are
-the posterior mean and variance of P(y | do(x)) and of a linear function of it, both exact: P(z) ~ Dirichlet(A p),
-and given it the functions θ_j of P(y | x, z = j) are independent, with means h_j and variances v_j, so
+Cell probabilities (z, x, y) have a Dirichlet prior with parameter ess / cells for each cell, as in BDeu. The
+posterior mean and variance of P(y | do(x)), and of a linear function of it, are exact: P(z) ~ Dirichlet(A p), and
+given P(z) the functions θ_j of P(y | x, z = j) are independent, with means h_j and variances v_j. So
 
     E Σ_j P_j θ_j   = Σ_j p_j h_j
     Var Σ_j P_j θ_j = (Σ_j p_j h_j² - (Σ_j p_j h_j)² + Σ_j p_j (A p_j + 1) v_j) / (A + 1).
@@ -29,13 +29,13 @@ from brai.runtime.checks import check_positive
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_MOST_CELLS = 2_000_000  # of (z, x, y) at a time
+_MOST_CELLS = 2_000_000  # cells (z, x, y) in one block
 
 
 class Adjusted(NamedTuple):
-    """P(y | do(x)), states of x in rows: posterior mean and variance, and those of one effect.
+    """Posterior mean and variance of P(y | do(x)), with states of x in rows, and of one effect.
 
-    ``support`` is, for each state of x, the probability of the configurations of z in which it was seen.
+    ``support`` is, for each state of x, the probability of the configurations of z that occur with it in the data.
     """
 
     mean: Floats
@@ -51,13 +51,13 @@ def adjusted(data: Dataset, x: int, y: int, given: Sequence[int], weights: Float
     if x == y or {x, y} & set(given):
         raise ValueError(f"x = {x}, y = {y} and {tuple(given)} overlap: give distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
-    q = min(math.prod(data.arities[list(given)].tolist()), 10**280)  # stays a number where it is huge
+    q = min(math.prod(data.arities[list(given)].tolist()), 10**280)  # bounded, so that it fits a float
     total = data.n_rows + ess
     table, effect, support = _Sums((r_x, r_y)), _Sums(()), np.zeros(r_x)
     for counts, alike in _blocks(data, x, y, given, q):
         seen = counts.sum(axis=2)
         p = (seen.sum(axis=1) + ess / q) / total
-        size = seen + ess / (q * r_x)  # prior and data on P(y | x, z)
+        size = seen + ess / (q * r_x)  # sum of the Dirichlet parameters of P(y | x, z)
         mean = (counts + ess / (q * r_x * r_y)) / size[:, :, None]
         first, second = (np.einsum("jxy,xy->jx", mean, w) for w in (weights, weights**2))
         table.add(p, alike, total, mean, mean * (1 - mean) / (size[:, :, None] + 1))
@@ -69,7 +69,7 @@ def adjusted(data: Dataset, x: int, y: int, given: Sequence[int], weights: Float
 
 
 def unchanged(data: Dataset, x: int, y: int, ess: float = 1.0) -> Adjusted:
-    """P(y), whatever x is set to: no directed path leads from x to y, and there is no effect."""
+    """P(y) for all states of x: there is no directed path from x to y, hence no effect."""
     ess = check_positive("ess", ess)
     r_x, r_y, total = int(data.arities[x]), int(data.arities[y]), data.n_rows + ess
     p = (np.bincount(data.codes[y], minlength=r_y) + ess / r_y) / total
@@ -84,7 +84,7 @@ class _Sums:
         self._first, self._second, self._within = (np.zeros(shape) for _ in range(3))
 
     def add(self, p: Floats, alike: float, total: float, h: Floats, v: Floats) -> None:
-        """Take in configurations with probabilities p, means h and variances v, each ``alike`` times."""
+        """Add configurations with probabilities p, means h and variances v, each ``alike`` times."""
         self._first += alike * np.tensordot(p, h, 1)
         self._second += alike * np.tensordot(p, h**2, 1)
         self._within += alike * np.tensordot(p * (total * p + 1), v, 1)
@@ -96,7 +96,7 @@ class _Sums:
 
 
 def _blocks(data: Dataset, x: int, y: int, given: Sequence[int], q: int) -> Iterator[tuple[Floats, float]]:
-    """Counts (z, x, y): of the configurations that occur, some at a time; then one for all that do not."""
+    """Yield counts (z, x, y) and a multiplicity: blocks of configurations that occur, then one for all others."""
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
     labels = np.unique(configurations(data, given), return_inverse=True)[1]
     order = np.argsort(labels, kind="stable")
@@ -114,19 +114,19 @@ def _blocks(data: Dataset, x: int, y: int, given: Sequence[int], q: int) -> Iter
 
 
 class Question(NamedTuple):
-    """What is asked about an effect: which change of x, and what the states of y count."""
+    """A query for an effect: the change of x, and the values of the states of y."""
 
     x: int
     y: int
     change: tuple[Any, Any]
     values: dict[Any, float]
-    weights: Floats  # (states of x, states of y): the effect is their sum with P(y | do(x))
+    weights: Floats  # (states of x, states of y): the effect is Σ weights · P(y | do(x))
     cause_states: tuple[Any, ...]
     outcome_states: tuple[Any, ...]
 
     @classmethod
     def of(cls, data: Dataset, x: int, y: int, change: Any, values: Any) -> Question:
-        """From states and values by name; by default see `brai.posterior.effects.causal_effect`."""
+        """Check and convert states and values; for defaults see `brai.posterior.effects.causal_effect`."""
         change, values = _change(data, x, change), _values(data, y, values)
         weights = _weights(data, x, y, change, values)
         return cls(x, y, change, values, weights, data.states[x], data.states[y])
@@ -150,14 +150,14 @@ def _values(data: Dataset, y: int, values: Mapping[Any, float] | None) -> dict[A
     if not isinstance(values, Mapping):
         raise ValueError(f"values is {values!r}: give a dict of state of {name!r} → number")
     if wrong := [value for value in values.values() if not (isinstance(value, Real) and math.isfinite(value))]:
-        raise ValueError(f"values holds {wrong[0]!r}: give finite numbers")
+        raise ValueError(f"values contains {wrong[0]!r}: give finite numbers")
     return {known[place_of(known, label, f"{name!r} has no state")]: float(own) for label, own in values.items()}
 
 
 def _weights(data: Dataset, x: int, y: int, change: tuple[Any, Any], values: Mapping[Any, float]) -> Floats:
     """Coefficients of the effect in P(y | do(x))."""
     outcome = np.array([values.get(label, 0.0) for label in data.states[y]])
-    outcome -= outcome.mean()  # changes no difference, and large labels lose no digits
+    outcome -= outcome.mean()  # leaves differences unchanged, and avoids cancellation with large labels
     weights = np.zeros((len(data.states[x]), len(outcome)))
     weights[data.states[x].index(change[0])] -= outcome
     weights[data.states[x].index(change[1])] += outcome

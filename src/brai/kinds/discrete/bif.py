@@ -1,19 +1,19 @@
 """Reading and writing the Bayesian Interchange Format (BIF 0.15) of discrete networks.
 
-A file is a sequence of blocks: one ``network``, a ``variable`` block with the states of each variable and a
-``probability`` block with its distribution given its parents, in three forms:
+A file is a sequence of blocks: one ``network`` block, then for each variable a ``variable`` block with its states
+and a ``probability`` block with its distribution given its parents. A distribution has three forms:
 
-- ``(yes, no) 0.9, 0.1;``        one configuration of the parents, in the order of the block's head;
-- ``default 0.5, 0.5;``          every configuration without a row of its own;
-- ``table 0.9, 0.7, 0.1, 0.3;``  all of them, the child's state slowest and the last parent fastest.
+- ``(yes, no) 0.9, 0.1;``        one configuration of the parents, in the order of the block's header;
+- ``default 0.5, 0.5;``          all configurations without a row of their own;
+- ``table 0.9, 0.7, 0.1, 0.3;``  all configurations; the child's state varies slowest, the last parent fastest.
 
-Commas and ``|`` are white space. We are stricter than the format's description in one thing: text between
-blocks must be a comment, so that a misspelt keyword is an error instead of a missing block.
+Commas and ``|`` are white space. This reader is stricter than the specification in one respect: text between
+blocks must be a comment. So a misspelt keyword is an error, not a missing block.
 
-A small file can ask for much memory: compressed, or by `default` for a table of many parents. Both are bounded.
+A small file can need much memory: if compressed, or by `default` for a table of many parents. Both are bounded.
 
-Files are written as those of the bnlearn repository are: a row for each configuration, a table where there are no
-parents. Names and labels are quoted only if they hold what would end a word; other readers know few quotes.
+Files are written like those of the bnlearn repository: a row for each configuration, a table if there are no
+parents. Names and labels are quoted only if necessary, since many readers do not support quotes.
 
 Reference: G. Hulten and P. Domingos, The Interchange Format for Bayesian Networks, VFML appendix, 2003
 (after F. Cozman's proposal of 1996).
@@ -40,31 +40,31 @@ Floats = NDArray[np.float64]
 States = dict[str, dict[str, int]]  # the code of each label of a variable
 Families = dict[str, tuple[list[str], Floats]]
 
-PER_CELL = 40  # bytes of a cell of a table while a network is made of it: itself and copies
-SMALL = 10**6  # cells of a table for which memory is not looked at
-MAX_DEFAULT = 5 * 10**7  # cells of a file's tables that `default` may stand for
-MAX_EXPANSION = 100  # times that a compressed file may expand, beyond `HARMLESS` bytes
+PER_CELL = 40  # bytes for each cell of a table while a network is created, copies included
+SMALL = 10**6  # up to this number of cells, free memory is not checked
+MAX_DEFAULT = 5 * 10**7  # maximal number of cells of a file that `default` may fill
+MAX_EXPANSION = 100  # maximal compression ratio of a file that expands to more than `HARMLESS` bytes
 HARMLESS = 1 << 26
-_PER_BYTE = 25  # bytes of memory for a byte of text: itself, decoded, and as words
-_PIECE = 1 << 22  # bytes that are read at a time
+_PER_BYTE = 25  # bytes of memory for each byte of text: raw, decoded, and as tokens
+_PIECE = 1 << 22  # bytes read at a time
 
 _BEYOND_DEFAULT = (
-    f"and 'default' may stand for {MAX_DEFAULT:.0e} of a file: give more rows, take parents away or merge states"
+    f"and 'default' may fill {MAX_DEFAULT:.0e} cells of a file: give more rows, remove parents or merge states"
 )
 
-_LINE_COMMENT = re.compile(r'"[^"]*"|(?<!:)//[^\n]*')  # quoted text and http:// stay
+_LINE_COMMENT = re.compile(r'"[^"]*"|(?<!:)//[^\n]*')  # quoted text and http:// are no comments
 _COMMENT = re.compile(_LINE_COMMENT.pattern + r"|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(r'"[^"]*"|[{}()\[\];]|[^\s,|{}()\[\];"]+|"')
 _PUNCTUATION = frozenset('{}()[];"')
-_WORD = re.compile(r'(?!.*/[/*])[^\s,|{}()\[\];"]+')  # what needs no quotes
+_WORD = re.compile(r'(?!.*/[/*])[^\s,|{}()\[\];"]+')  # text that needs no quotes
 
 
 class BifError(ValueError):
-    """A BIF file that cannot be read; the message names the file, the line and what is wrong there."""
+    """A BIF file that cannot be read. The message contains the file, the line and the reason."""
 
 
 class BifContent(NamedTuple):
-    """What a BIF file says, variables in the order of their declaration; `cpts` as in `Network`."""
+    """The content of a BIF file; variables in the order of declaration, `cpts` as in `Network`."""
 
     name: str
     names: tuple[str, ...]
@@ -74,14 +74,14 @@ class BifContent(NamedTuple):
 
 
 def normalised(rows: Floats) -> Floats:
-    """Distributions (rows) scaled to sum to 1; published tables are rounded, so up to 1e-3 off is accepted.
+    """Rows scaled to sum to 1. Deviations of up to 1e-3 are accepted, since published tables are rounded.
 
-    Rows that sum to 1 up to rounding error are left as they are: normalising twice changes nothing.
+    Rows that sum to 1 up to rounding error are not changed, so normalising is idempotent.
     """
     if not (np.isfinite(rows).all() and (rows >= 0).all()):
         wrong = rows[~(np.isfinite(rows) & (rows >= 0))][0]
         raise ValueError(f"{wrong:g} is not a probability")
-    with np.errstate(over="ignore"):  # an infinite sum is refused like any other
+    with np.errstate(over="ignore"):  # an infinite sum raises the error below
         sums = rows.sum(axis=1, keepdims=True)
     off = np.abs(sums - 1.0)
     if off.max() > 1e-3:
@@ -90,19 +90,19 @@ def normalised(rows: Floats) -> Floats:
 
 
 def size_of(arities: Sequence[int]) -> int:
-    """Cells of a table over variables with so many states, 1e300 if there are more: such products take long."""
+    """Number of cells of a table over variables with these arities, at most 1e300: larger products are slow."""
     return math.prod(arities) if math.fsum(map(math.log10, arities)) < 300 else 10**300
 
 
 def spelled(n: int) -> str:
-    """A number of cells in a message."""
+    """A number of cells as text for a message."""
     return str(n) if n < 10**12 else f"{n:.2g}" if n < 10**300 else "over 1e+300"
 
 
 def read_text(path: Path) -> str:
-    """Text of a plain or gzip-compressed file, whichever its first bytes say it is.
+    """Text of a plain or gzip-compressed file, told apart by the first bytes.
 
-    MemoryError before it is read in whole if there is no room to parse it.
+    MemoryError before the file is completely read, if there is not enough memory to parse it.
     """
     with open(path, "rb") as file:
         raw = b"".join(_pieces(file, path))
@@ -119,22 +119,22 @@ def read_text(path: Path) -> str:
 
 
 def _pieces(file: BinaryIO | gzip.GzipFile, path: Path, most: float = math.inf) -> Iterable[bytes]:
-    """The content of a file, each piece after a look at what is free."""
+    """Yield the content of a file in pieces; free memory is checked before each."""
     size = 0
     while piece := file.read(_PIECE):
         size += len(piece)
         if size > most:
             raise BifError(
-                f"{path}: expands to more than {most / 1e6:.0f} MB, over {MAX_EXPANSION} times its size, as no "
-                "network does: check where it comes from, or expand it with gunzip and read the result"
+                f"{path}: expands to more than {most / 1e6:.0f} MB, over {MAX_EXPANSION} times its size, which "
+                "no network does: check its source, or expand it with gunzip and read the result"
             )
-        cure = "check that it is the right file, or read it where more is free"
+        cure = "check that it is the right file, or read it on a larger machine"
         memory.check(_PER_BYTE * size, f"reading {path}, {size / 1e6:.0f} MB of text or more,", cure)
         yield piece
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, gzip-compressed if it is named .gz; it is there in whole or not at all."""
+    """Write a file atomically, gzip-compressed if its name ends with .gz."""
     content = text.encode("utf-8")
     if path.suffix.lower() == ".gz":
         content = gzip.compress(content, mtime=0)
@@ -142,7 +142,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def format_bif(content: BifContent) -> str:
-    """BIF text that `parse_bif` turns into the same content; labels may be of any type and become their str()."""
+    """BIF text of the content, the inverse of `parse_bif`. Labels of any type are written as their str()."""
     if not content.names:
         raise ValueError("a network without variables cannot be written as BIF: give it one or more")
     title = _word(content.name, "network name") if content.name else '""'
@@ -163,13 +163,13 @@ def format_bif(content: BifContent) -> str:
 
 
 def _check_length(content: BifContent) -> None:
-    """Refuse to write text that does not fit: its lines, joined, and as bytes."""
+    """MemoryError if there is not enough memory for the text: as lines, joined, and as bytes."""
     needed = 0
     for parents, cpt in zip(content.parents, content.cpts, strict=True):
         config = sum(max(len(str(label)) for label in content.states[p]) + 2 for p in parents)
         needed += cpt.shape[0] * (70 + 3 * (config + 22 * cpt.shape[1]))
     if needed > PER_CELL * SMALL:
-        memory.check(needed, "the network as BIF text", "take parents away or merge states")
+        memory.check(needed, "the network as BIF text", "remove parents or merge states")
 
 
 def _words(name: str, labels: Sequence[Any]) -> list[str]:
@@ -184,17 +184,17 @@ def _words(name: str, labels: Sequence[Any]) -> list[str]:
 
 def _word(text: str, what: str) -> str:
     if not isinstance(text, str):
-        raise ValueError(f"the {what} {shown(text)} is {type(text).__name__}: rename it to text, str() of it, say")
+        raise ValueError(f"the {what} {shown(text)} is {type(text).__name__}: rename it to text, as by str()")
     if not text or re.search('["\r\n\ud800-\udfff]', text):
         raise ValueError(
-            f"the {what} {text!r} cannot be written as BIF, where text is not empty and holds no '\"', line break "
-            "or lone surrogate: rename it"
+            f"the {what} {text!r} cannot be written as BIF, since it is empty or contains '\"', a line break or a "
+            "lone surrogate: rename it"
         )
     return text if _WORD.fullmatch(text) else f'"{text}"'
 
 
 class _Tokens:
-    """The tokens of a file and the place of the next one; line numbers are worked out only for an error."""
+    """The tokens of a file and the position of the next one. Line numbers are computed only for an error."""
 
     def __init__(self, text: str, source: str) -> None:
         if "/" in text:
@@ -202,17 +202,17 @@ class _Tokens:
         self.text, self.source = text, source
         self.items: list[str] = _TOKEN.findall(text)
         self.at = 0
-        self.by_default = 0  # cells of tables so far that `default` stands for
+        self.by_default = 0  # cells filled by `default` so far
 
     def error(self, message: str, at: int | None = None) -> BifError:
-        """The error at token `at`, by default the one taken last."""
+        """A BifError for the line of token `at`, by default the last one taken."""
         wanted = self.at - 1 if at is None else at
         end = len(self.text.rstrip())
         start = next((m.start() for k, m in enumerate(_TOKEN.finditer(self.text)) if k == wanted), end)
         return BifError(f"{self.source}, line {self.text.count(chr(10), 0, start) + 1}: {message}")
 
     def take(self, *expected: str) -> str:
-        """The next token; it must be one of `expected`, or any word or quoted text if none are given."""
+        """The next token, which must be one of `expected`; if none are given, any word or quoted text."""
         self.at += 1
         found = self.items[self.at - 1] if self.at <= len(self.items) else None
         if found and (found in expected if expected else found not in _PUNCTUATION):
@@ -221,7 +221,7 @@ class _Tokens:
         raise self.error(f"expected {wanted}{f', found {shown(found)}' if found else ': the file ends'}")
 
     def words(self, end: str, punctuation: bool = False) -> list[str]:
-        """The words up to the token `end`, which is taken as well; other punctuation only if allowed."""
+        """The words up to the token `end`, which is consumed too; other punctuation only if allowed."""
         start = self.at
         try:
             self.at = self.items.index(end, start)
@@ -235,7 +235,7 @@ class _Tokens:
         return words
 
     def distributions(self, n_rows: int, n_states: int) -> Floats:
-        """The numbers up to ';' as normalised rows; a table (many rows) is stored child's state slowest."""
+        """The numbers up to ';' as normalised rows; in a table (several rows) the child's state varies slowest."""
         start = self.at
         values: list[float] = []
         for word in self.words(";"):
@@ -248,22 +248,22 @@ class _Tokens:
         try:
             return normalised(np.array(values).reshape(n_states, n_rows).T)
         except ValueError as error:
-            order = " (a table runs over the child's states slowest, the last parent fastest)"
+            order = " (in a table the child's state varies slowest, the last parent fastest)"
             raise self.error(f"{error}{order if n_rows > 1 else ''}", start) from None
 
 
 def _blank(found: re.Match[str]) -> str:
-    """What stands for a comment: its line breaks; quoted text, and what opens no comment, as it is."""
+    """Replacement of a match: of a comment, its line breaks; quoted text and unclosed comments are kept."""
     text = found[0]
     if text[0] == '"':
         return text
-    if text[1] == "*" and (len(text) < 4 or text[-2:] != "*/"):  # never closed: a word, and so is each after it
+    if text[1] == "*" and (len(text) < 4 or text[-2:] != "*/"):  # never closed: read as words
         return text[:2] + _LINE_COMMENT.sub(_blank, text[2:])
     return " " + "\n" * text.count("\n")
 
 
 def parse_bif(text: str, source: str = "<text>") -> BifContent:
-    """Content of a BIF text; `source` is what error messages call it."""
+    """The content of a BIF text; `source` is its name in error messages."""
     tokens = _Tokens(text, source)
     network = ""
     states: States = {}
@@ -363,7 +363,7 @@ def _check_family(tokens: _Tokens, family: list[str], states: States, start: int
 
 
 def _check_cells(tokens: _Tokens, child: str, arities: list[int], start: int) -> None:
-    """Refuse a table that neither the words left in the file nor a default can fill, before it is made."""
+    """Raise an error before a table is created that neither the rest of the file nor a default can fill."""
     left = len(tokens.items) - tokens.at
     cells = size_of(arities)
     what = f"the table of {shown(child)} given its {len(arities) - 1} parents has {spelled(cells)} cells"
@@ -372,7 +372,7 @@ def _check_cells(tokens: _Tokens, child: str, arities: list[int], start: int) ->
     if cells > max(left, SMALL):
         if "default" not in tokens.items[tokens.at :]:
             raise tokens.error(f"{what}, only {left} words are left: give its rows or a default", start)
-        memory.check(PER_CELL * cells, f"{tokens.source}: {what} and", "take parents away or merge states")
+        memory.check(PER_CELL * cells, f"{tokens.source}: {what} and", "remove parents or merge states")
 
 
 def _read_configuration(tokens: _Tokens, parents: list[str], states: States) -> slice:
@@ -389,7 +389,7 @@ def _read_configuration(tokens: _Tokens, parents: list[str], states: States) -> 
 
 
 def _configuration(row: int, parents: list[str], states: States) -> str:
-    """The states of the parents in a row of the table, in words."""
+    """The states of the parents in a row of the table, as text."""
     found = []
     for parent in reversed(parents):
         row, code = divmod(row, len(states[parent]))

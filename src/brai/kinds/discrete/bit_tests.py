@@ -1,19 +1,20 @@
-"""CI tests on bit slices: 64 rows at a time.
+"""CI tests on bit vectors: 64 rows at a time.
 
-A variable of few states is a string of bits for each of its states, one bit a row of the sample; rows drawn
-several times have several bits. The rows of a cell are the bits that its strings have in common, so a cell costs
-N / 64 words, in eights, whatever is in it. That is cheaper than visiting the rows while a table has few cells;
-where it has many, or a variable has many states, rows are visited (`brai.kinds.discrete.contingency`). Both count
-the same integers.
+A variable with few states is stored as one bit vector for each state, with one bit for each row of the sample. A
+row that was drawn several times has several bits. The count of a cell is the popcount of the AND of its bit
+vectors. It costs N / 64 words, in SIMD vectors of eight, whatever the count. If a table has few cells, this is
+cheaper than visiting the rows. If it has many, or a variable has many states, rows are visited instead
+(`brai.kinds.discrete.contingency`). Both methods give the same integers.
 
-What tests of y given Z share are the strings of each configuration z and of its cells (z, y). They lie side by
-side in blocks of eight (`brai.kernels.simd`); a test splits each of them by the states of x, adds the values of
-the cells and takes off those of z. Where y has one state only, nothing would be added (but with BDeu): such z are
-left out.
+All tests of y given Z share the bit vectors of the configurations z and of the cells (z, y). These are interleaved
+in blocks of eight lanes (`brai.kernels.simd`). A test splits each of them by the states of x, adds the values of
+the cells (x, y, z) and subtracts those of (x, z). A configuration z with only one state of y contributes nothing
+(except with BDeu) and is left out.
 
-A test stops when its decision is certain. Each configuration of Z adds to the statistic what is not negative and
-at most the entropy of y in its rows; so a sum that is above the critical value of the largest possible df stays
-there, and one that all the rest cannot lift above the critical value of the df so far stays below.
+A test stops as soon as its decision is certain. The contribution of a configuration of Z is at least 0 and at most
+the entropy of y in its rows (times their number). So X and Y are dependent once the sum exceeds the critical value
+of the largest possible df. They are independent once the sum plus the bounds of all remaining configurations
+cannot exceed the critical value of the df so far.
 """
 
 from __future__ import annotations
@@ -49,19 +50,21 @@ from brai.kinds.discrete.contingency import (
 )
 from brai.runtime.jit import inner, lean, njit
 
-SETUP = 16  # what a cell costs besides its words, in words
-WORTH = 8  # words that are cheaper than visiting a row
-BESIDES = 8  # what a block costs besides its words, in words of each lane
-PER_ROW = 4.0  # words of each lane that are cheaper than visiting a row
-CERTAIN = 1e-8  # nats; above the rounding of all sums of up to 10^6 rows, below ROUNDING
+SETUP = 16  # fixed cost of a cell, in words
+WORTH = 8  # cost of visiting a row, in words
+BESIDES = 8  # fixed cost of a block, in words of each lane
+PER_ROW = 4.0  # cost of visiting a row, in words of each lane
+CERTAIN = 1e-8  # nats; above the rounding error of sums over up to 10^6 rows, below ROUNDING
 
-LABELLED, SLICED, ROWS_OF, SLICES_OF = 0, 1, 2, 3  # places in Work.ready
-N_BLOCKS, SPARE, FILLED = 0, 1, 2  # places in Slices.kept
+LABELLED, SLICED, ROWS_OF, SLICES_OF = 0, 1, 2, 3  # indices in Work.ready
+N_BLOCKS, SPARE, FILLED = 0, 1, 2  # indices in Slices.kept
 
 
 @njit
 def string_places(arities: Array, few: int, first: Array) -> int:
-    """Where the strings of each variable begin, -1 if it has more than ``few`` states; and their number."""
+    """Fill ``first``: index of a variable's first bit vector, -1 if it has more than ``few`` states. Returns the
+    number of bit vectors.
+    """
     n = 0
     for v in range(len(arities)):
         first[v] = n if arities[v] <= few else -1
@@ -71,7 +74,7 @@ def string_places(arities: Array, few: int, first: Array) -> int:
 
 @njit
 def slice_columns(codes: Array, rows: Array, used: Array, first: Array, bits: Array) -> None:
-    """Set the bits of these variables for the rows of a sample, which may come several times; all others stay."""
+    """Set the bits of the variables ``used`` for the rows of a sample, which may contain repetitions."""
     for v in used:
         if first[v] >= 0:
             for i in range(len(rows)):
@@ -81,7 +84,10 @@ def slice_columns(codes: Array, rows: Array, used: Array, first: Array, bits: Ar
 
 @njit
 def sort_rows(drawn: Array, rows: Array, weights: Array) -> int:
-    """Sort rows that were drawn, in place; those that occur, once each, and how often; and their number."""
+    """Sort the drawn rows in place. Fill ``rows`` with the distinct ones, ``weights`` with their multiplicities.
+
+    Returns the number of distinct rows.
+    """
     m, at = 0, 0
     times = np.zeros(len(weights), np.int32)
     for row in drawn:
@@ -98,7 +104,7 @@ def sort_rows(drawn: Array, rows: Array, weights: Array) -> int:
 
 @njit
 def take_columns(codes: Array, rows: Array, used: Array, out: Array) -> None:
-    """Rows of these variables."""
+    """Copy the rows ``rows`` of the variables ``used`` to ``out``."""
     for v in used:
         for i in range(len(rows)):
             out[v, i] = codes[v, rows[i]]
@@ -106,7 +112,7 @@ def take_columns(codes: Array, rows: Array, used: Array, out: Array) -> None:
 
 @njit
 def begin(evidence: Evidence) -> None:
-    """Start with the empty condition set, for this sample."""
+    """Start with the empty conditioning set, for this sample."""
     sample, work = evidence.sample, evidence.work
     rows, slices = sample.n_rows, work.slices
     work.labels[0, : len(sample.weights)] = 0
@@ -122,7 +128,7 @@ def begin(evidence: Evidence) -> None:
 
 @inner
 def turn(evidence: Evidence, level: int) -> None:
-    """The condition set has changed from its ``level``-th variable on."""
+    """The conditioning set has changed from its ``level``-th variable on."""
     ready = evidence.work.ready
     ready[LABELLED], ready[SLICED] = min(ready[LABELLED], level), min(ready[SLICED], level)
     ready[ROWS_OF] = ready[SLICES_OF] = -1
@@ -130,7 +136,7 @@ def turn(evidence: Evidence, level: int) -> None:
 
 @lean
 def slice_further(sample: Sample, work: Work, level: int, v: int) -> None:
-    """The configurations of one more variable; none are kept if they are too many."""
+    """Split the configurations of ``level`` variables by one more variable; store none if they are too many."""
     slices, first, m = work.slices, sample.first[v], 0
     to, most = level + 1, slices.sizes.shape[1]
     cost = slices.n[level] * sample.arities[v] * ((sample.n_rows >> 6) + SETUP)
@@ -143,13 +149,13 @@ def slice_further(sample: Sample, work: Work, level: int, v: int) -> None:
                 return
             count = intersect(slices.strata[level, s], sample.bits[first + a], slices.strata[to, m])
             slices.sizes[to, m] = count
-            m += count > 0  # what is empty is written over
+            m += count > 0  # an empty one is overwritten
     slices.n[to] = m
 
 
 @inner
 def open_block(slices: Slices, b: int, source: int, other: int) -> None:
-    """An empty block."""
+    """Initialise an empty block."""
     for lane in range(LANES):
         slices.source[b, lane], slices.other[b, lane] = source, other
         slices.held[b, lane] = slices.place[b, lane] = slices.weight[b, lane] = 0
@@ -158,9 +164,10 @@ def open_block(slices: Slices, b: int, source: int, other: int) -> None:
 
 @inner
 def pair_up(evidence: Evidence, y: int, n: int, z_size: float) -> int:
-    """Put z and the cells (z, y) into lanes, for all tests of y given Z; the number of blocks, -1 if too many.
+    """Assign the configurations z and the cells (z, y) to lanes, for all tests of y given Z.
 
-    A configuration lies in one block, if there is room for it in one.
+    Returns the number of blocks, -1 if there would be too many. A configuration and its cells are put into one
+    block if they fit.
     """
     sample, cells, rule, work = evidence
     kind = rule.df
@@ -216,7 +223,7 @@ def pair_up(evidence: Evidence, y: int, n: int, z_size: float) -> int:
 
 @inner
 def limit(cells: Cells, rule: Rule, collider: int, df: int) -> float:
-    """The value in fixed point that the statistic must pass."""
+    """The critical value in fixed point."""
     return (critical_value(rule, collider, df) + ROUNDING) * cells.scale
 
 
@@ -224,9 +231,9 @@ def limit(cells: Cells, rule: Rule, collider: int, df: int) -> float:
 def sliced_statistic(
     evidence: Evidence, x: int, y: int, n: int, z_size: float, collider: int
 ) -> tuple[Fixed, int, int]:
-    """Statistic and df as `counts.statistic` has them, after `pair_up`; and the decision where that came first.
+    """Statistic and df as in `contingency.statistic`, after `pair_up`; and the decision if the test stops early.
 
-    A ``collider`` of -1 asks for the number itself.
+    With ``collider`` = -1 the test does not stop early.
     """
     sample, cells, rule, work = evidence
     slices, first, r, r_y, size = work.slices, sample.first[x], sample.arities[x], sample.arities[y], z_size
@@ -242,7 +249,7 @@ def sliced_statistic(
         highest = limit(cells, rule, collider, full if rule.df == FULL else slices.kept[SPARE] * (r - 1)) + slack
     for b in range(n_blocks):
         block, held, place, weight = slices.blocks[b], slices.held[b], slices.place[b], slices.weight[b]
-        if b == slices.kept[FILLED]:  # the first test that comes so far
+        if b == slices.kept[FILLED]:  # not filled by an earlier test
             fill_block(block, slices.strata[n], slices.source[b], sample.bits, slices.other[b])
             slices.kept[FILLED] = b + 1
         if cells.bdeu:
@@ -271,7 +278,7 @@ def sliced_statistic(
 def bdeu_values(
     cells: Cells, counts: Array, r: int, place: Array, weight: Array, size_xz: float, size: float
 ) -> tuple[Fixed, int]:
-    """What `weigh_lanes` gives, where values depend on the number of cells and may not be there yet."""
+    """Like `weigh_lanes`, for BDeu: values depend on the number of cells and are computed on demand."""
     total, states = np.int64(0), 0
     for lane in range(LANES):
         own, sign = (size, 1) if place[lane] == 0 else (size_xz, -1)
@@ -286,7 +293,7 @@ def bdeu_values(
 
 @njit
 def rows_statistic(evidence: Evidence, x: int, y: int, given: Array, n: int, z_size: float) -> tuple[Fixed, int]:
-    """Statistic and df by visiting rows; what is counted of (y, Z) is kept for the next test."""
+    """Statistic and df by visiting rows; the counts of (y, Z) are kept for the next test."""
     sample, cells, rule, work = evidence
     labels, n_labels, ready, kept = work.labels, work.slices.n_labels, work.ready, work.joint
     if ready[ROWS_OF] != y:
@@ -302,9 +309,9 @@ def rows_statistic(evidence: Evidence, x: int, y: int, given: Array, n: int, z_s
 
 @inner
 def test(evidence: Evidence, x: int, y: int, given: Array, n: int, collider: int) -> tuple[Fixed, int, int]:
-    """Statistic, df and decision of x and y given[:n], on slices or rows, whichever is cheaper; see `turn`.
+    """Statistic, df and decision of x and y given[:n], on bit vectors or rows, whichever is cheaper.
 
-    What is counted of (y, Z) is kept for the next test.
+    The counts of (y, Z) are kept for the next test, until `turn` is called.
     """
     sample, work = evidence.sample, evidence.work
     ready, slices, z_size = work.ready, work.slices, 1.0

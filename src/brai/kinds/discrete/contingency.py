@@ -1,17 +1,17 @@
 """Contingency tables: the statistic of a CI test and the score of a family, by one mechanism.
 
 For a set of variables A let F(A) be the sum, over the occupied cells of A's contingency table, of a value
-that depends on the cell's count n and on the number of cells alone. Then
+that depends only on the cell's count n and on the number of cells. Then
 
 - F(XYZ) + F(Z) - F(XZ) - F(YZ) is N times the conditional mutual information if the value is n log n, and
   the log Bayes factor of dependence if it is the BDeu value lgamma(n + ess / cells) - lgamma(ess / cells);
 - F(XZ) - F(Z) is the log-likelihood, or the BDeu score, of the family X with parents Z.
 
-Values are integers (fixed point, ``scale`` units to a nat). Integer sums do not depend on the order of cells,
-rows, states or variables, so no decision does.
+Values are integers (fixed point, ``scale`` units per nat). Integer sums do not depend on the order of cells, rows,
+states or variables, so decisions do not either.
 
-Tables hold the occupied configurations of Z only, and never more than rows × states of one variable: a table
-of few cells is swept, a larger one is visited row by row.
+Tables contain only the occupied configurations of Z, hence at most about rows × states of one variable cells. The
+cells of a small table are read in order; those of a large one are found by visiting the rows.
 """
 
 from __future__ import annotations
@@ -24,54 +24,54 @@ import numpy as np
 from brai.kernels.interface import CELLS, FULL, ROUNDING, Array, Evidence, Fixed, critical_value, d_separated
 from brai.runtime.jit import inner, lean, njit
 
-UNSET = np.iinfo(np.int64).min  # a cell value that was not needed yet
-DENSE = 2  # a table of at most DENSE × rows cells is swept
+UNSET = np.iinfo(np.int64).min  # a cell value that is not computed yet
+DENSE = 2  # a table of at most DENSE × rows cells is read in order
 
 
 class Sample(NamedTuple):
-    """Rows that occur, and how often; and the same as bits, see `brai.kinds.discrete.bit_tests`."""
+    """Distinct rows and their multiplicities; and the same as bit vectors, see `brai.kinds.discrete.bit_tests`."""
 
     codes: Array  # (d, M) unsigned
     weights: Array  # (M,) int32
     arities: Array  # (d,) int64
     n_rows: int  # N, the sum of the weights
-    first: Array  # (d,) int64: where the bits of a variable begin, -1 if it has too many states
-    bits: Array  # (states of all these variables + 1, words) uint64; the last string is all ones
+    first: Array  # (d,) int64: index of the first bit vector of a variable, -1 if it has too many states
+    bits: Array  # (states of all these variables + 1, words) uint64; the last bit vector is all ones
 
 
 class Cells(NamedTuple):
-    """Cell values: one row for each number of cells (BDeu); or n log n in one row, and its negative in another."""
+    """Cell values: one row for each number of cells (BDeu); or two rows, n log n and its negative."""
 
     values: Array  # (slots, counts) int64
-    keys: Array  # (slots,) float64: number of cells a row is for
+    keys: Array  # (slots,) float64: the number of cells for which a row is valid
     ess: float
     scale: float
     bdeu: bool
-    penalty: float  # of a family, in nats for each free parameter (BIC)
+    penalty: float  # nats for each free parameter (BIC)
 
 
 class Slices(NamedTuple):
-    """Scratch memory for bits; level j is that of the first j variables of a condition set."""
+    """Workspace for bit vectors; level j is for the first j variables of a conditioning set."""
 
-    strata: Array  # (depth, configurations + 1, words) uint64: rows of each configuration that occurs
-    sizes: Array  # (depth, configurations) int64: their number
-    n: Array  # (depth,) int64: configurations that occur, 0 if they are too many
-    n_labels: Array  # (depth,) int64: labels of Work.labels
-    blocks: Array  # (blocks, words, 8) uint64: rows of each configuration, then of its cells with y, side by side
-    source: Array  # (blocks, 8) int64: the configuration; the last one is always empty
-    other: Array  # (blocks, 8) int64: the string of bits of the state of y
+    strata: Array  # (depth, configurations + 1, words) uint64: bit vectors of the occupied configurations
+    sizes: Array  # (depth, configurations) int64: number of rows of each
+    n: Array  # (depth,) int64: number of occupied configurations, 0 if too many
+    n_labels: Array  # (depth,) int64: number of labels in Work.labels
+    blocks: Array  # (blocks, words, 8) uint64: bit vectors of a configuration and its cells with y, interleaved
+    source: Array  # (blocks, 8) int64: index of the configuration; the last one is always empty
+    other: Array  # (blocks, 8) int64: index of the bit vector of the state of y
     held: Array  # (blocks, 8) int64: number of rows
-    place: Array  # (blocks, 8) int64: where values begin; those of a configuration are taken off
-    weight: Array  # (blocks, 8) int64: what a state of x beyond the first adds to the degrees of freedom
-    rest: Array  # (blocks + 1,) int64: F(Z) - F(YZ) of what ends in this block and all after it
-    whole: Array  # (blocks,) int64: whether no configuration goes on in the next block
+    place: Array  # (blocks, 8) int64: offset in the cell values; that of a configuration selects the negatives
+    weight: Array  # (blocks, 8) int64: added to the degrees of freedom for each state of x beyond the first
+    rest: Array  # (blocks + 1,) int64: F(Z) - F(YZ) of configurations that end in this block or a later one
+    whole: Array  # (blocks,) int64: whether no configuration continues in the next block
     counts: Array  # (states,) int64: of y in one configuration
     split: Array  # (states, 8) int64: of x in one block
-    kept: Array  # (3,) int64: blocks, -1 if too many; states of y beyond one in each z; blocks filled so far
+    kept: Array  # (3,) int64: number of blocks or -1; sum of (states of y - 1) over z; number of filled blocks
 
 
 class Work(NamedTuple):
-    """Scratch memory; counts, margins and scratch are zero between calls."""
+    """Workspace. Counts, margins and scratch are zero between calls."""
 
     counts: Array  # int32
     margins: Array  # int32
@@ -79,26 +79,26 @@ class Work(NamedTuple):
     seen: Array  # (rows,) int32
     labels: Array  # (depth, rows) int32
     slices: Slices
-    joint: Array  # (4,) int64: the numbers of the Joint of the rows
-    ready: Array  # (4,) int64: what is there of a condition set, see brai.kinds.discrete.bit_tests
+    joint: Array  # (4,) int64: the scalars of the current Joint
+    ready: Array  # (4,) int64: which results for the conditioning set are valid, see brai.kinds.discrete.bit_tests
 
 
 class Joint(NamedTuple):
-    """Rows labelled by (z, y), and what every test of y given Z needs of them."""
+    """Rows labelled by (z, y), and the quantities that all tests of y given Z share."""
 
     z: Array  # label of the configuration of Z, by row
     n_z: int
-    z_size: float  # configurations of Z by declared states
+    z_size: float  # number of configurations of Z, by declared states
     base: Array  # label of (z, y), by row
     n_base: int
     product: bool  # whether base = z * arity of y + y
     rest: Fixed  # F(Z) - F(YZ)
-    spare: int  # occupied cells Z - YZ
+    spare: int  # number of occupied cells of Z, minus that of YZ
 
 
 @inner
 def value_row(cells: Cells, size: float) -> int:
-    """Row of values for a table of ``size`` cells; a row in use for another size is given up."""
+    """Index of the row of values for a table of ``size`` cells; a row for another size may be overwritten."""
     if not cells.bdeu:
         return 0
     slot = int(size % len(cells.keys))
@@ -110,7 +110,7 @@ def value_row(cells: Cells, size: float) -> int:
 
 @inner
 def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
-    """Value of a cell that holds ``count`` > 0 rows, in a table of ``size`` cells."""
+    """Value of a cell with ``count`` > 0 rows, in a table of ``size`` cells; computed once."""
     kept = count < cells.values.shape[1]
     if kept and cells.values[row, count] != UNSET:
         return cells.values[row, count]
@@ -126,7 +126,10 @@ def cell_value(cells: Cells, row: int, count: int, size: float) -> Fixed:
 
 @lean
 def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, scratch: Array) -> int:
-    """Label rows by (label, column): all pairs while few, else the occupied ones in order of appearance."""
+    """Label rows by (label, column) and return the number of labels.
+
+    All pairs are numbered if they are few, else only the occupied ones, in order of appearance.
+    """
     rows = len(column)
     if n_labels * arity <= max(16, rows // 2):
         for i in range(rows):
@@ -146,7 +149,7 @@ def extend(labels: Array, n_labels: int, column: Array, arity: int, out: Array, 
 
 @lean
 def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]:
-    """F and the number of occupied cells of counts[:n], which is zero afterwards."""
+    """F and the number of occupied cells of counts[:n], which is then set to zero."""
     row = value_row(cells, size)
     total, occupied = np.int64(0), 0
     for j in range(n):
@@ -159,7 +162,7 @@ def drain(counts: Array, n: int, cells: Cells, size: float) -> tuple[Fixed, int]
 
 @inner
 def grow(size: float, arity: int) -> float:
-    """Configurations of a set with one more variable; a bound keeps it a number where a set is very large."""
+    """Number of configurations with one more variable, bounded to avoid overflow."""
     return min(size * arity, 1e280)
 
 
@@ -167,7 +170,7 @@ def grow(size: float, arity: int) -> float:
 def join(
     sample: Sample, cells: Cells, work: Work, y: int, z: Array, n_z: int, z_size: float, base: Array
 ) -> Joint:
-    """Count (z, y), shared by all tests of y given Z; ``work.seen[z]`` is the number of states of y in z."""
+    """Count (z, y), for all tests of y given Z; sets ``work.seen[z]`` to the number of states of y in z."""
     weights, column, arity = sample.weights, sample.codes[y], sample.arities[y]
     counts, margins, seen, rows = work.counts, work.margins, work.seen, len(sample.weights)
     n_base = n_z * arity
@@ -210,7 +213,7 @@ def statistic(
     size = size_xz * r_y
     row = value_row(cells, size)
     f_xyz, f_xz, occupied, df = np.int64(0), np.int64(0), joint.spare, 0
-    if joint.product and joint.n_base * r <= max(DENSE * rows, 256):  # sweep [z][y][x], adding up [z][x]
+    if joint.product and joint.n_base * r <= max(DENSE * rows, 256):  # read [z][y][x] in order, and sum to [z][x]
         j = 0
         for stratum in range(joint.n_z):
             for _ in range(r_y):
@@ -260,7 +263,7 @@ def statistic(
 
 @njit
 def ci_test(evidence: Evidence, x: int, y: int, given: Array, n_given: int, collider: int) -> float:
-    """Statistic minus critical value of one CI test, in nats, made from scratch; infinite with the oracle."""
+    """Statistic minus critical value of a single CI test, in nats; infinite with the oracle."""
     sample, cells, rule, work = evidence
     if len(rule.truth) > 0:
         return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
@@ -279,7 +282,7 @@ def ci_test(evidence: Evidence, x: int, y: int, given: Array, n_given: int, coll
 def label_value(
     sample: Sample, cells: Cells, work: Work, x: int, z: Array, n_z: int, size: float, other: Array
 ) -> float:
-    """Score of the family of x whose parents have labelled the rows by z; ``other`` is overwritten."""
+    """Score of x with parents whose configurations label the rows (``z``); ``other`` is overwritten."""
     weights, r = sample.weights, sample.arities[x]
     for j in range(len(weights)):
         work.counts[z[j]] += weights[j]

@@ -1,8 +1,8 @@
-"""The score of a family, counted on bit slices or on rows, whichever is cheaper (see
+"""The local score of a family, counted on bit vectors or by row, whichever is cheaper (see
 `brai.kinds.discrete.bit_tests`).
 
-Parents are a condition set: what is counted of the first of them is kept while they stay (`turn`), so sets
-with a common beginning share it.
+The parents are treated as a conditioning set. Counts for the first parents are kept until these change (`turn`),
+so consecutive parent sets with a common prefix share them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brai.runtime.jit import lean
 
 @lean
 def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size: float) -> float:
-    """Score of x with the parents that the slices of level n are of."""
+    """Score of x with n parents, from the bit vectors of their configurations (level n of the workspace)."""
     slices, first, r, k = work.slices, sample.first[x], sample.arities[x], work.slices.n[n]
     total, row = np.int64(0), value_row(cells, size * r)
     for s in range(k):
@@ -40,7 +40,7 @@ def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size:
 
 @lean
 def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
-    """Score of x with the parents parents[:n], after `begin`, and `turn` where they changed."""
+    """Score of x with parents[:n]; needs `begin` first, and `turn` if parents have changed since."""
     sample, cells, work = evidence.sample, evidence.terms, evidence.work
     ready, slices, labels, n_labels, size = work.ready, work.slices, work.labels, work.slices.n_labels, 1.0
     for j in range(n):
@@ -61,5 +61,5 @@ def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
 
 
 def register_verbs() -> None:
-    """Let algorithms reach discrete samples."""
+    """Register the four functions for discrete samples."""
     register(Sample, Verbs(begin, turn, test, family_value))

@@ -1,13 +1,13 @@
 """Exact distributions of a few variables of a network: variable elimination.
 
-P(query, given | do) is a product of tables, one for each variable that matters, summed over all other variables
-(Zhang & Poole 1994). What does not matter is left out first: a variable that is neither asked for nor given, nor
-an ancestor of one that is, sums to 1 (barren nodes; Shachter 1986). An intervention takes the table of its
-variable away and fixes its value in the others (truncated factorisation; Pearl 2009, section 3.2.3).
+P(query, given | do) is a product of tables, one for each relevant variable, summed over all other variables
+(Zhang & Poole 1994). Irrelevant variables are left out first: a variable that is neither queried nor given, nor an
+ancestor of one that is, sums to 1 (barren nodes; Shachter 1986). An intervention removes the table of its variable
+and fixes the value in the other tables (truncated factorisation; Pearl 2009, section 3.2.3).
 
-The order of elimination decides the size of the tables. Two greedy orders are tried on the graph alone, and the
-one that needs fewer cells is taken: least table next, and least fill next, where an edge that elimination would
-add weighs the product of its arities (Kjærulff 1990; Koller & Friedman 2009, section 9.4.3). Ties: lowest index.
+The elimination order determines the size of the tables. Two greedy orders are computed on the graph, and the one
+with fewer cells is used: smallest table first, and smallest weighted fill first, where the weight of a fill edge
+is the product of its arities (Kjærulff 1990; Koller & Friedman 2009, section 9.4.3). Ties: lowest index.
 
 References: Kjærulff 1990, "Triangulation of graphs: algorithms giving small total state space", Aalborg R-90-09.
 Koller & Friedman 2009, "Probabilistic graphical models", MIT Press. Pearl 2009, "Causality", 2nd edition,
@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Table = tuple[tuple[int, ...], Floats]  # variables; an array with an axis for each
-Graph = dict[int, set[int]]  # variables that share a table
+Table = tuple[tuple[int, ...], Floats]  # variables, and an array with an axis for each
+Graph = dict[int, set[int]]  # for each variable, those that share a table with it
 
 MAX_CELLS = 10**8
 
@@ -41,8 +41,8 @@ def joint(
 ) -> Floats:
     """P(query, given | do) up to a factor, with an axis for each variable of `query` (distinct indices).
 
-    `do` and `given` map variables to codes; `parents` and `cpts` are those of a `Network`. All zero if what is
-    given cannot happen. Raises MemoryError if a table would have more than `MAX_CELLS` cells.
+    `do` and `given` map variables to codes; `parents` and `cpts` are those of a `Network`. All zero if `given` has
+    probability 0. Raises MemoryError if a table would have more than `MAX_CELLS` cells.
     """
     arities = [cpt.shape[1] for cpt in cpts]
     shape = [arities[v] for v in query]
@@ -70,8 +70,8 @@ def joint(
 def _check_size(cells: int, what: str) -> None:
     if cells > MAX_CELLS:
         raise MemoryError(
-            f"{what} needs a table of {cells:.2g} cells, more than {MAX_CELLS:.0e}: ask for fewer variables at "
-            "a time, give more of them, or count in a large sample of the network"
+            f"{what} needs a table of {cells:.2g} cells, more than {MAX_CELLS:.0e}: query fewer variables at a "
+            "time, condition on more of them, or count in a large sample of the network"
         )
 
 
@@ -93,14 +93,14 @@ def _table(
     child: int, parents: Sequence[int], cpt: Floats, arities: Sequence[int], fixed: Mapping[int, int]
 ) -> Table:
     """The CPT with an axis for each variable that is not fixed."""
-    family = [v for v in (*parents, child) if arities[v] > 1]  # fewer axes, same cells
+    family = [v for v in (*parents, child) if arities[v] > 1]  # axes of length 1 are dropped
     table = cpt.reshape([arities[v] for v in family])
     table = np.asarray(table[tuple(fixed.get(v, slice(None)) for v in family)])
     return tuple(v for v in family if v not in fixed), _scaled(table)
 
 
 def _product(tables: Sequence[Table], scope: tuple[int, ...], arities: Sequence[int]) -> Table:
-    """The product of the tables, small ones first, summed over all variables that are not in `scope`."""
+    """The product of the tables, smallest first, summed over all variables that are not in `scope`."""
     heap = [(table.size, k, (own, table)) for k, (own, table) in enumerate(tables)]
     heapq.heapify(heap)
     while len(heap) > 2:
@@ -111,7 +111,7 @@ def _product(tables: Sequence[Table], scope: tuple[int, ...], arities: Sequence[
 
 
 def _contracted(tables: Sequence[Table], scope: tuple[int, ...]) -> Table:
-    place: dict[int, int] = {}  # einsum has 52 names for axes: number those that occur
+    place: dict[int, int] = {}  # einsum supports 52 axes, so only those that occur are numbered
     operands: list[Any] = []
     for own, table in tables:
         operands += [table, [place.setdefault(v, len(place)) for v in own]]
@@ -121,7 +121,7 @@ def _contracted(tables: Sequence[Table], scope: tuple[int, ...]) -> Table:
 
 
 def _scaled(table: Floats) -> Floats:
-    """A table of tiny numbers times a power of 2: evidence on many variables does not underflow."""
+    """A table of tiny numbers times a power of 2, so that evidence on many variables does not underflow."""
     exponent = math.frexp(table.max())[1]
     return np.ldexp(table, -exponent) if exponent < -64 else table
 
@@ -132,7 +132,7 @@ def _scaled(table: Floats) -> Floats:
 def _elimination_order(
     scopes: Iterable[Iterable[int]], arities: Sequence[int], keep: frozenset[int]
 ) -> tuple[list[int], list[int]]:
-    """Variables to sum out, one after the other, and the cells that this takes each time."""
+    """The order in which variables are summed out, and the number of cells of each step."""
     near: Graph = {}
     for scope in scopes:
         for v in scope:
@@ -158,14 +158,14 @@ def _elimination_order(
 
 
 def _greedy(near: Graph, keep: frozenset[int], cost: Callable[[Graph, int], int]) -> Iterator[int]:
-    """The variable of least cost, which is then eliminated from `near`; until none but `keep` are left."""
+    """Yield the variable of lowest cost, then eliminate it from `near`, until only `keep` are left."""
     costs = {v: cost(near, v) for v in near if v not in keep}
     heap = [(c, v) for v, c in costs.items()]
     heapq.heapify(heap)
     while heap:
         c, v = heapq.heappop(heap)
         if costs.get(v) != c:
-            continue  # outdated, there is another entry
+            continue  # outdated; the heap has a newer entry
         yield v
         del costs[v]
         clique = near.pop(v)

@@ -25,7 +25,7 @@ register_verbs()
 
 
 class Discrete(Kind):
-    """Codes and counts."""
+    """The kind of discrete data."""
 
     name = "discrete"
     scores = ("bdeu", "bic")
@@ -34,27 +34,27 @@ class Discrete(Kind):
         self._full: WeakKeyDictionary[Dataset, Sample] = WeakKeyDictionary()
 
     def conforming(self, X: Any, like: Dataset) -> Dataset:
-        """Columns by name, values by label; arrays are refused in the words that scikit-learn has for them."""
+        """Match columns by name and values by label. Invalid arrays raise the errors that scikit-learn expects."""
         if not any(MISSING in own for own in like.states):
             check_array(X)
         return Dataset.conforming(X, like)
 
     def resampled(self, data: Dataset, seed: np.random.SeedSequence) -> Dataset:
-        """Rows in the order of the data."""
+        """A bootstrap sample as a table, with rows in the order of the data."""
         return Dataset(data.codes[:, np.sort(data.bootstrap_rows(seed))], data.names, data.states)
 
     def stored(self, data: Dataset) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Labels, and codes."""
+        """The labels as JSON, and the codes as an array."""
         return {"states": [[encoded(label) for label in labels] for labels in data.states]}, {"codes": data.codes}
 
     def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Dataset:
-        """The same table."""
+        """The inverse of `stored`."""
         states = tuple(tuple(decoded(label) for label in labels) for labels in about["states"])
         code = "uint8" if max(map(len, states)) <= 256 else "uint16"
         return Dataset(arrays.take("codes", code, len(states), None), names, states)
 
     def sample(self, data: Dataset) -> Sample:
-        """Every row once; made once for each table."""
+        """Every row once; cached for each table."""
         if data not in self._full:
             self._full[data] = samples.full_sample(data)
         return self._full[data]
@@ -62,11 +62,11 @@ class Discrete(Kind):
     def bootstrap_sample(
         self, data: Dataset, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None
     ) -> Sample:
-        """The rows that occur and their weights; and the same as bits."""
+        """The distinct rows and their multiplicities, and the same as bit vectors."""
         return samples.bootstrap_sample(data, seed, used)
 
     def workspace(self, data: Dataset, depth: int) -> Work:
-        """Labels of rows, tables, strings of bits."""
+        """Row labels, contingency tables and bit vectors."""
         return samples.workspace(data, depth)
 
     def test_terms(self, data: Dataset, test: str, ess: float) -> Cells:
@@ -84,7 +84,7 @@ class Discrete(Kind):
         return str(data.codes.dtype)
 
     def levels(self, data: Dataset) -> NDArray[np.int64]:
-        """Numbers of states, seen or not."""
+        """Numbers of declared states."""
         return data.arities
 
     def levels_seen(self, data: Dataset) -> NDArray[np.int64]:
@@ -92,33 +92,33 @@ class Discrete(Kind):
         return np.array([len(np.unique(own)) for own in data.codes], np.int64)
 
     def common_share(self, data: Dataset) -> NDArray[np.float64]:
-        """Share of the most common state."""
+        """Fraction of rows with the most common state."""
         return np.array([np.bincount(own).max() / data.n_rows for own in data.codes])
 
     def constant(self, data: Dataset) -> NDArray[np.bool_]:
-        """Variables of one state."""
+        """Which variables have only one state."""
         return np.asarray(data.arities == 1)
 
     def sizes(self, n_rows: int, levels: NDArray[np.int64]) -> Sizes:
-        """Codes, strings of bits, tables."""
+        """Bytes of codes, bit vectors and contingency tables."""
         return samples.sizes(n_rows, levels)
 
     def predictions(
         self, families: Sequence[Family], train: Dataset, test: Dataset, ess: float
     ) -> Iterator[NDArray[np.float64]]:
-        """Dirichlet posterior means, looked up."""
+        """Log probabilities by Dirichlet posterior means."""
         from brai.kinds.discrete.predictions import blocks
 
         return blocks(families, train, test, ess)
 
     def parameters(self, dag: PDAG, data: Dataset, ess: float) -> Any:
-        """A `Network` of Dirichlet posterior means."""
+        """A `Network` whose parameters are Dirichlet posterior means."""
         from brai.kinds.discrete.network import Network
 
         return Network.fit(dag, data, ess=ess)
 
     def question(self, data: Dataset, x: int, y: int, change: Any, values: Any) -> Any:
-        """States of the cause, and what states of the outcome count."""
+        """A checked query: two states of the cause, and values of the states of the outcome."""
         from brai.kinds.discrete.adjustment import Question
 
         return Question.of(data, x, y, change, values)

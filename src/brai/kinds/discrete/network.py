@@ -4,10 +4,9 @@
 >>> asia = load_network("asia")
 >>> data = asia.sample(1000, random_state=0)
 
-Five small networks from the literature come with the package, in a JSON format of our own
-(`Network.to_dict`); larger ones are read from BIF files, for instance those of an installed pgmpy.
-A DAG and data give a network too (`Network.fit`), and a network gives exact distributions of its variables, also
-under interventions (`Network.marginal`).
+The package contains six networks from the literature, in its own JSON format (`Network.to_dict`). Others are read
+from BIF files, for instance those of an installed pgmpy. `Network.fit` estimates the parameters of a DAG from
+data. `Network.marginal` computes exact distributions of variables, also under interventions.
 
 >>> asia.marginal("lung", do={"smoke": "yes"}).tolist()
 [0.1, 0.9]
@@ -47,19 +46,19 @@ __all__ = ["SHIPPED", "BifError", "Network", "load_network"]
 
 SHIPPED = ("alarm", "asia", "cancer", "earthquake", "sachs", "survey")
 _FORMAT, _VERSION = "brai-network", 1
-_MAX_CELLS = 5 * 10**7  # of one CPT that is learned
-_LIST: Any = (list, tuple, np.ndarray)  # what stands for an array of JSON
+_MAX_CELLS = 5 * 10**7  # maximal size of one learned CPT
+_LIST: Any = (list, tuple, np.ndarray)  # types accepted for a JSON array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """A DAG with its parameters.
 
-    `parents[i]` holds the indices of the parents of variable i. `cpts[i]` has a row for each configuration of
-    these parents and a column for each state of i; rows sum to 1. `states[i]` holds the labels of these states,
-    which are text, numbers or bools. Configurations are numbered in mixed radix,
-    the first parent slowest: row = (code of parent 1) · r₂ + (code of parent 2) for two parents.
-    The arrays are read-only. `name` and `citation` say where the network comes from, if that is known.
+    `parents[i]` contains the indices of the parents of variable i. `cpts[i]` has a row for each configuration of
+    these parents and a column for each state of i; rows sum to 1. `states[i]` contains the labels of these states:
+    text, numbers or bools. Configurations are numbered in mixed radix, the first parent varying slowest:
+    row = (code of parent 1) · r₂ + (code of parent 2) for two parents.
+    The arrays are read-only. `name` and `citation` state the source of the network, if known.
     """
 
     names: tuple[str, ...]
@@ -96,12 +95,12 @@ class Network:
             raise ValueError(f"CPT of {self.names[i]!r} has shape {cpt.shape}, its family needs {need}")
         if not ((cpt >= 0).all() and np.allclose(cpt.sum(axis=1), 1.0, rtol=0, atol=1e-9)):
             raise ValueError(f"CPT of {self.names[i]!r} has a row that is not a distribution (sum 1, none < 0)")
-        own = np.array(normalised(cpt), order="C")  # own copy; normalised again when read, it stays the same
+        own = np.array(normalised(cpt), order="C")  # a copy; normalising is idempotent
         own.flags.writeable = False
         return own
 
     def _order(self) -> tuple[int, ...]:
-        """Variables in an order in which parents come before their children."""
+        """The variables in topological order."""
         try:
             return tuple(graphlib.TopologicalSorter(dict(enumerate(self.parents))).static_order())
         except graphlib.CycleError as error:
@@ -121,11 +120,11 @@ class Network:
 
     @classmethod
     def fit(cls, dag: PDAG, X: Any, *, ess: float = 1.0, name: str = "") -> Self:
-        """The network of a DAG with parameters learned from X (`Dataset.of`), variables in the order of the DAG.
+        """The network of a DAG with parameters estimated from X (`Dataset.of`), variables ordered as in the DAG.
 
         Parameters are posterior means under the Dirichlet prior of BDeu with equivalent sample size `ess`:
         θ_ijk = (N_ijk + ess / (q r)) / (N_ij + ess / q), for r states and q configurations of the parents.
-        `ess=0` is maximum likelihood. A configuration that was never seen gets a uniform row, with any `ess`.
+        `ess=0` is maximum likelihood. A configuration that does not occur has a uniform row, for any `ess`.
         """
         if isinstance(ess, bool) or not isinstance(ess, Real) or not 0 <= ess < math.inf:
             raise ValueError(f"ess is the equivalent sample size, a finite number of 0 or more, got {ess!r}")
@@ -145,7 +144,7 @@ class Network:
         return cls(data.names, data.states, parents, cpts, name=name)
 
     def log_prob(self, X: Any) -> NDArray[np.float64]:
-        """Log probability (natural) of each row of X, -inf if it cannot occur; see `Dataset.conforming`."""
+        """Log probability (in nats) of each row of X, -inf if it is 0; X as for `Dataset.conforming`."""
         data = Dataset.conforming(X, self)
         out = np.zeros(data.n_rows)
         with np.errstate(divide="ignore"):
@@ -160,11 +159,11 @@ class Network:
         do: Mapping[str, Any] | None = None,
         given: Mapping[str, Any] | None = None,
     ) -> NDArray[np.float64]:
-        """Exact distribution of one variable, or joint one of several: an axis for each, in the order asked.
+        """Exact distribution of one variable, or joint distribution of several: one axis for each, in this order.
 
-        `do={name: label}` is an intervention: the variable has this state whatever its parents are. `given`
-        conditions on what is then seen. Raises MemoryError if the network is too dense for it; the algorithm
-        is in `brai.kinds.discrete.inference`.
+        `do={name: label}` is an intervention: it sets the variable to this state, whatever its parents are.
+        `given` conditions on observations after the intervention. MemoryError if the network is too dense; the
+        algorithm is described in `brai.kinds.discrete.inference`.
         """
         wanted = (variables,) if isinstance(variables, str) else tuple(variables)
         if not wanted or len(set(wanted)) < len(wanted):
@@ -202,7 +201,7 @@ class Network:
         return codes
 
     def sample(self, n: int, random_state: RandomState = None) -> Dataset:
-        """Draw `n` independent rows by forward sampling; states that were not drawn stay declared.
+        """Draw `n` independent rows by forward sampling; the result declares all states, also those not drawn.
 
         A `Generator` is advanced; an int or a `SeedSequence` gives the same rows each time.
         """
@@ -216,7 +215,7 @@ class Network:
         for i in self._order():
             row = _configurations(codes, self.parents[i], self.states)
             below = np.cumsum(self.cpts[i], axis=1)
-            below /= below[:, -1:]  # exactly 1 from the last possible state on, so none beyond is drawn
+            below /= below[:, -1:]  # exactly 1 from the last possible state on, so later states are not drawn
             u = rng.random(n)
             for threshold in np.ascontiguousarray(below.T[:-1]):
                 codes[i] += u >= threshold[row]
@@ -225,7 +224,7 @@ class Network:
 
     @classmethod
     def read_bif(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a .bif or .bif.gz file; rows of the tables are normalised. Raises `BifError` with the line."""
+        """Read a .bif or .bif.gz file; rows of the tables are normalised. An invalid file raises `BifError`."""
         content = parse_bif(read_text(Path(path)), str(path))
         try:
             return cls(content.names, content.states, content.parents, content.cpts, name=content.name)
@@ -233,11 +232,11 @@ class Network:
             raise BifError(f"{path}: {error}") from None
 
     def to_bif(self) -> str:
-        """BIF 0.15 text that reads back exactly, but for the citation and labels that are not text (1 is "1")."""
+        """BIF 0.15 text. Reading it restores the network except the citation and the type of labels (1 is "1")."""
         return format_bif(BifContent(self.name, self.names, self.states, self.parents, self.cpts))
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_bif` to a file, compressed if it is named .gz; a file of this name is replaced at the end."""
+        """Write `to_bif` to a file atomically, gzip-compressed if its name ends with .gz."""
         write_text(Path(path), self.to_bif())
 
     def to_dict(self) -> dict[str, Any]:
@@ -271,7 +270,7 @@ class Network:
         for name, v in zip(names, variables, strict=True):
             states.append(tuple(_part(v, "states", _LIST, shown(name), "a list of labels")))
             if odd := [label for label in states[-1] if not is_hashable(label)]:
-                raise ValueError(f"states of {shown(name)} hold {shown(odd[0])}: give text or numbers as labels")
+                raise ValueError(f"a state of {shown(name)} is {shown(odd[0])}: give text or numbers as labels")
             own = _part(v, "parents", _LIST, shown(name), "a list of names, [] for none")
             if unknown := [p for p in own if not isinstance(p, str) or p not in index]:
                 which = f"parent {shown(unknown[0])} of {shown(name)}"
@@ -285,26 +284,26 @@ class Network:
         return cls(tuple(names), tuple(states), tuple(parents), tuple(cpts), *head)
 
     def to_json(self) -> str:
-        """`to_dict` as text, laid out for reading: one line per CPT row."""
+        """`to_dict` as JSON text, with one line for each CPT row."""
         return _layout(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The network of a text that `to_json` wrote."""
+        """The inverse of `to_json`."""
         return cls.from_dict(parse_json(text, _FORMAT))
 
 
 def parse_json(text: str, form: str) -> Any:
-    """What a JSON text holds; ValueError if it is no JSON, and so no document of this form."""
+    """The content of a JSON text. ValueError if it is not JSON; ``form`` is the expected document type."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise ValueError(f"not JSON that can be read: {why}: give a {form} document") from None
+        raise ValueError(f"cannot be read as JSON: {why}: give a {form} document") from None
 
 
 def _part(of: Any, key: str, kind: Any, owner: str, cure: str) -> Any:
-    """An entry of a document, of the kind that it must be."""
+    """An entry of a document, checked to be of type ``kind``."""
     if not isinstance(of, Mapping):
         raise ValueError(f"{owner} is {shown(of)}: give an object with name, states, parents and cpt")
     if not isinstance(value := of.get(key), kind):
@@ -315,7 +314,7 @@ def _part(of: Any, key: str, kind: Any, owner: str, cure: str) -> Any:
 def _table(cpt: Any) -> NDArray[np.float64]:
     """A list of rows of numbers, or one row, as an array."""
     rows = cpt if len(cpt) and all(isinstance(row, _LIST) for row in cpt) else [cpt]
-    for cell in itertools.chain.from_iterable(rows):  # numpy would take text for numbers
+    for cell in itertools.chain.from_iterable(rows):  # numpy would convert text to numbers
         if not isinstance(cell, int | float | np.number):
             raise ValueError(f"{shown(cell)} is not a probability: give rows of numbers")
     try:
@@ -327,7 +326,7 @@ def _table(cpt: Any) -> NDArray[np.float64]:
 def _configurations(
     codes: NDArray[Any], parents: Sequence[int], states: Sequence[Sequence[Any]]
 ) -> NDArray[np.intp]:
-    """For each row of the data (codes[variable, row]) the row of the CPT, by the states of the parents."""
+    """The row of the CPT, given by the states of the parents, for each row of the data (codes[variable, row])."""
     row = np.zeros(codes.shape[1], dtype=np.intp)
     for p in parents:
         row *= len(states[p])
@@ -338,7 +337,7 @@ def _configurations(
 def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: float) -> NDArray[np.float64]:
     r, q = len(data.states[child]), bif.size_of([len(data.states[p]) for p in parents])
     own, cells = reprlib.repr([data.names[p] for p in parents]), bif.spelled(q * r)
-    what, cure = f"the table of {data.names[child]!r} given its parents {own}", "take parents away or merge states"
+    what, cure = f"the table of {data.names[child]!r} given its parents {own}", "remove parents or merge states"
     if q * r > _MAX_CELLS:
         raise MemoryError(f"{what} would have {cells} cells, more than {_MAX_CELLS:.0e}: {cure}")
     if q * r > bif.SMALL:
@@ -369,8 +368,8 @@ def _layout(content: Mapping[str, Any]) -> str:
 def load_network(name_or_path: str | os.PathLike[str]) -> Network:
     """The network of this name or path.
 
-    A name is one of `SHIPPED`, or of a network in an installed pgmpy (which is not imported); capitals do not
-    matter. A path leads to a .bif, .bif.gz or .json file.
+    A name is one of `SHIPPED`, or of a network in an installed pgmpy (which is not imported); case is ignored. A
+    path is that of a .bif, .bif.gz or .json file.
     """
     text = os.fspath(name_or_path)
     name = text.lower()
@@ -393,5 +392,5 @@ def load_network(name_or_path: str | os.PathLike[str]) -> Network:
             return Network.read_bif(bif)
     raise ValueError(
         f"no network {text!r}: it is neither a file nor one of {', '.join(SHIPPED)}. Give the path of a .bif "
-        "or .bif.gz file, or `pip install pgmpy`, which brings child, link, munin and others by name"
+        "or .bif.gz file, or `pip install pgmpy`, which contains child, link, munin and others"
     )

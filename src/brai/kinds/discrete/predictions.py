@@ -1,4 +1,4 @@
-"""Predictive probabilities of families: training rows are counted, test rows looked up."""
+"""Predictive probabilities of families: counts of the training rows, evaluated at the test rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from brai.kinds.discrete.samples import workspace
 from brai.runtime.checks import check_positive
 from brai.runtime.jit import announce, njit
 
-_MOST_CELLS = 20_000_000  # of families × rows at a time, and of rows × states in scratch tables
+_MOST_CELLS = 20_000_000  # maximum of families × rows in a block, and of rows × states in scratch tables
 
 
 @njit
@@ -30,10 +30,10 @@ def family_predictions(
     starts: Array,
     ess: float,
 ) -> Array:
-    """Log probability of the child's state given its parents', by family and row of codes[:, n_train:].
+    """Log probability of the child's state given those of its parents, by family and row of codes[:, n_train:].
 
-    Dirichlet posterior means (N_ijk + ess / (q r)) / (N_ij + ess / q) of the rows before; families as in
-    `brai.kernels.interface.family_values`.
+    Probabilities are Dirichlet posterior means (N_ijk + ess / (q r)) / (N_ij + ess / q), with counts of the first
+    n_train rows. Families are given as in `brai.kernels.interface.family_values`.
     """
     rows, labels = codes.shape[1], work.labels
     out = np.empty((len(children), rows - n_train))
@@ -59,7 +59,7 @@ def family_predictions(
 
 
 def blocks(families: Sequence[Family], train: Dataset, test: Dataset, ess: float) -> Iterator[NDArray[np.float64]]:
-    """Log probabilities (families, rows), a block of rows of ``test`` at a time."""
+    """Yield log probabilities (families, rows), by blocks of rows of ``test``."""
     if train.names != test.names or train.states != test.states:
         raise ValueError("train and test differ in variables or states: build both with the same states=")
     ess = check_positive("ess", ess)

@@ -1,4 +1,4 @@
-"""From a Dataset to the arrays that the kernels count on: samples, cell values, scratch memory."""
+"""The arrays that kernels take, made from a Dataset: samples, cell values, workspaces."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from brai.kinds.base import Sizes
 from brai.kinds.discrete.bit_tests import slice_columns, sort_rows, string_places, take_columns
 from brai.kinds.discrete.contingency import Cells, Sample, Slices, Work, extend
 
-_SLOTS = 4093  # rows of BDeu cell values kept at a time; prime, so that products of arities spread
-_MOST_CELLS = 10**9  # of one scratch table
-FEW_STATES = 32  # a variable of more is not kept as bits
-_APART = 32  # numbers of room after what is written all the time, or threads would slow each other down
-_STRATA, _BLOCKS = 64, 64  # configurations of a condition set, and blocks of them and their cells, kept as bits
-ORDER = 4  # variables that one is tested with and given, mostly, at most
-LEVELS = 7  # of condition sets for which labels are kept
-_KEPT = 2048  # counts below this have their BDeu value kept
+_SLOTS = 4093  # cached rows of BDeu cell values; prime, so that products of arities collide rarely
+_MOST_CELLS = 10**9  # maximum for one scratch table
+FEW_STATES = 32  # variables with more states have no bit vectors
+_APART = 32  # padding, so that threads do not write to the same cache line
+_STRATA, _BLOCKS = 64, 64  # maximal numbers of configurations of a conditioning set, and of blocks, as bit vectors
+ORDER = 4  # usual maximum of the number of other variables in a table, for memory estimates
+LEVELS = 7  # usual depth of the workspace, for memory estimates
+_KEPT = 2048  # BDeu values are cached for counts below this
 
 
 def full_sample(data: Dataset) -> Sample:
-    """Every row once: the data D of the paper."""
+    """The sample with every row once: the data D of the paper."""
     first, bits = _sliced(data, np.arange(data.n_rows), np.arange(data.n_variables))
     return Sample(data.codes, np.ones(data.n_rows, np.int32), data.arities, data.n_rows, first, bits)
 
 
 def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None) -> Sample:
-    """Rows drawn with replacement (Algorithm 1, line 10), as the rows that occur and their weights.
+    """Rows drawn with replacement (Algorithm 1, line 10), as distinct rows and their multiplicities.
 
-    With ``used`` only these variables are filled in.
+    If ``used`` is given, only these variables are filled in.
     """
     if used is None:
         used = np.arange(data.n_variables)
@@ -42,14 +42,14 @@ def bootstrap_sample(data: Dataset, seed: np.random.SeedSequence, used: NDArray[
     m = sort_rows(drawn, rows, weights)
     codes = np.empty((data.n_variables, m), data.codes.dtype)
     take_columns(data.codes, rows[:m], used, codes)
-    codes.setflags(write=False)  # as data.codes is: one machine code for both
+    codes.setflags(write=False)  # like data.codes, so that both have the same type in compiled code
     return Sample(codes, weights[:m].copy(), data.arities, data.n_rows, *_sliced(data, drawn, used))
 
 
 def _sliced(
     data: Dataset, rows: NDArray[np.int64], used: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Where the bits of each variable begin, and the bits, for these rows."""
+    """Index of each variable's first bit vector, and the bit vectors of these rows."""
     first = np.empty(data.n_variables, np.int64)
     bits = np.zeros((string_places(data.arities, FEW_STATES, first) + 1, _words(data.n_rows)), np.uint64)
     slice_columns(data.codes, rows, used, first, bits)
@@ -57,17 +57,17 @@ def _sliced(
 
 
 def _words(rows: int) -> int:
-    """Number of 64-bit words for so many rows, a multiple of LANES."""
+    """Number of 64-bit words for this number of rows, rounded up to a multiple of LANES."""
     return -(-rows // (64 * LANES)) * LANES
 
 
 def _scale(n_rows: int) -> float:
-    """Fixed-point units to a nat: as many as leave sums of n_rows · 128 nats inside 62 bits, at most 2^40."""
+    """Fixed-point units per nat: the largest power of 2 so that n_rows · 128 nats fit 62 bits, at most 2^40."""
     return 2.0 ** min(40, 62 - math.ceil(math.log2(128 * n_rows)))
 
 
 def log_cells(n_rows: int, penalty: float = 0.0) -> Cells:
-    """Cell value n log n: mutual information and likelihood; a penalty for each free parameter makes it BIC."""
+    """Cell values n log n, for mutual information and likelihood; with a penalty per free parameter, for BIC."""
     n = np.arange(n_rows + 1)
     scale = _scale(n_rows)
     values = np.rint(n * np.log(np.maximum(n, 1)) * scale).astype(np.int64)
@@ -75,13 +75,13 @@ def log_cells(n_rows: int, penalty: float = 0.0) -> Cells:
 
 
 def bdeu_cells(n_rows: int, ess: float) -> Cells:
-    """Cell value lgamma(n + ess / cells) - lgamma(ess / cells): Bayes factor and BDeu score."""
+    """Cell values lgamma(n + ess / cells) - lgamma(ess / cells), for the Bayes factor and the BDeu score."""
     values = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64)
     return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True, 0.0)
 
 
 def workspace(data: Dataset, depth: int) -> Work:
-    """Scratch memory for condition sets of up to ``depth`` - 2 variables; pages not used cost nothing."""
+    """A workspace for conditioning sets of up to ``depth`` - 2 variables. Untouched pages take no memory."""
     rows, r = data.n_rows, int(data.arities.max())
     table = (2 * rows + 64 + r) * r
     if table > _MOST_CELLS:
@@ -119,11 +119,11 @@ def workspace(data: Dataset, depth: int) -> Work:
 
 
 def sizes(n_rows: int, levels: NDArray[np.int64]) -> Sizes:
-    """Bytes that so many rows of variables with so many states take.
+    """Estimated bytes for ``n_rows`` rows of variables with these numbers of states.
 
-    Of the tables in scratch memory only what is touched counts. A table has the states of one variable times the
-    configurations of those it is tested with and given: at most so many as rows, and as ORDER other variables
-    have.
+    Only the touched part of scratch tables counts. A table has the states of one variable times the configurations
+    of the other variables of a test. Their number is bounded by the number of rows, and by the configurations of
+    ORDER variables.
     """
     most, *others = (float(r) for r in np.sort(levels)[::-1][: ORDER + 1])
     code, words = 1 if most <= 256 else 2, _words(n_rows)
@@ -131,12 +131,12 @@ def sizes(n_rows: int, levels: NDArray[np.int64]) -> Sizes:
     tables = 12.0 * most * min(2 * n_rows + 64 + most, math.prod(others))
     labels = LEVELS * n_rows * 4 + (LEVELS * (_STRATA + 1) + LANES * _BLOCKS) * 8 * words
     scratch = tables + labels + 16 * n_rows + 8 * _SLOTS * min(n_rows + 1, _KEPT) / 2
-    drawn = 0.64 * n_rows * (len(levels) * code + 4) + bits  # the rows that occur, in a sample with replacement
+    drawn = 0.64 * n_rows * (len(levels) * code + 4) + bits  # 0.64: about the fraction of distinct rows
     return Sizes(float(n_rows) * len(levels) * code, bits + 4 * n_rows, drawn, scratch)
 
 
 def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]:
-    """A label for the joint state of these variables in each row: rows have the same one if all states agree."""
+    """A label for each row: rows have equal labels if all these variables have equal states in them."""
     work = workspace(data, 2)
     labels, other = work.labels
     n = 1
