@@ -10,11 +10,11 @@ from brai.runtime.jit import njit
 
 @njit
 def complete(dag: Array) -> tuple[bool, Array]:
-    """Make the reversible edges of a DAG undirected; False if the graph is none.
+    """Whether the graph is a DAG, and its CPDAG: the DAG with reversible edges made undirected.
 
-    Label-Edges of Chickering 1995: nodes y in topological order, and the edge x → y with x last in that
-    order; this one visit labels every edge into y. All are compelled if some w → x is compelled with w no
-    parent of y, or another parent of y is no parent of x; else w → y is where w → x is, the rest reversible.
+    This is Label-Edges of Chickering 1995. Nodes y are visited in topological order; x is the last parent of y in
+    that order. All edges into y are compelled if some w → x is compelled and w is not a parent of y, or if another
+    parent of y is not a parent of x. Otherwise w → y is compelled if w → x is, and all other edges are reversible.
     """
     d, n, done = len(dag), 0, 0
     waiting, order, rank = np.zeros(d, np.int64), np.empty(d, np.int64), np.empty(d, np.int64)

@@ -1,13 +1,13 @@
-"""The sum over all DAGs, layer by layer, and the probability of each edge in it.
+"""Sums over all DAGs, and posterior edge probabilities under a uniform prior over DAGs.
 
-A DAG is a sequence of layers in one way only: the roots; the nodes that have a parent among the roots and none but
-roots; and so on, each node with a parent in the layer before its own (Kuipers & Moffa 2017). A state is (U, T): U
-are the nodes of all layers so far, T those of the last. It is kept at a number in base 3: digit 1 for a node of U,
-2 if it is in T as well.
+Every DAG has a unique partition into layers: first the roots, then the nodes all of whose parents are roots, and
+so on; each node has a parent in the layer before its own (Kuipers & Moffa 2017). A state of the dynamic program is
+(U, T): U is the union of the layers so far, T the last layer. Its index is a number in base 3, with digit 1 for a
+node of U, and 2 if the node is also in T.
 
-That takes 4^d steps and all terms are positive (`dag_edges`). Tian & He 2009 sum over DAGs in 3^d steps by
-inclusion and exclusion over sets of sinks, whose terms may cancel (`dag_edges_by_sinks`, which says how much was
-lost). Sets and scores are as in `brai.kernels.subsets`.
+This takes 4^d steps, and all terms are positive (`dag_edges`). Tian & He 2009 sum over DAGs in 3^d steps by
+inclusion–exclusion over sets of sinks, whose terms may cancel (`dag_edges_by_sinks`, which also returns the loss
+of precision). Sets and scores are as in `brai.kernels.subsets`.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from brai.runtime.jit import njit
 
 Array: TypeAlias = NDArray[Any]
 
-RARE = 1e-40  # a state less probable than this is not followed
+RARE = 1e-40  # states of lower probability are skipped
 
 
 @njit
 def base_three(d: int) -> Array:
-    """Σ 3^i over the members i of each set."""
+    """For each set, Σ 3^i over its members i."""
     out, power = np.zeros(1 << d, np.int64), 1
     for i in range(d):
         out[1 << i : 2 << i] = out[: 1 << i] + power
@@ -47,7 +47,7 @@ def base_three(d: int) -> Array:
 
 @njit
 def sums_with(scores: Array, t: int, out: Array) -> None:
-    """Sums over the parents within each set that t is one of."""
+    """For each set, the log sum over parent sets within it that contain t."""
     for m in range(len(scores)):
         out[m] = scores[m] if m >> t & 1 else -np.inf
     sum_subsets(out)
@@ -55,7 +55,10 @@ def sums_with(scores: Array, t: int, out: Array) -> None:
 
 @njit
 def meeting_sums(scores: Array, three: Array, out: Array) -> None:
-    """Sums over the parents of one variable within U and meeting T, by the lowest member of T among them."""
+    """Log sums over the parent sets of one variable that are within U and intersect T, for each (U, T).
+
+    Parent sets are divided by their lowest member of T.
+    """
     n, others = len(scores), 0
     while 1 << others < n:
         others += 1
@@ -78,9 +81,9 @@ def meeting_sums(scores: Array, three: Array, out: Array) -> None:
 
 @njit
 def spread_back(mass: Array, sums: Array, scores: Array, three: Array) -> Array:
-    """Log probability of each set of parents of one variable, from the probability of each (U, T) before it.
+    """Log probability of each parent set of one variable, from the probability of each preceding state (U, T).
 
-    This is `meeting_sums` run backward, as in the derivative of a sum; ``mass`` is overwritten.
+    This is reverse-mode differentiation of `meeting_sums`; ``mass`` is overwritten.
     """
     n, others = len(scores), 0
     while 1 << others < n:
@@ -111,19 +114,19 @@ def spread_back(mass: Array, sums: Array, scores: Array, three: Array) -> Array:
 
 
 class Layers(NamedTuple):
-    """Tables of the sum over layers, and room for the sets that may come next."""
+    """Tables of the sum over layers, and scratch arrays for the next layer."""
 
-    three: Array  # (2^d,) int64
-    sums: Array  # (d, 3^(d-1)): log sums over parents within U and meeting T
-    after: Array  # (3^d,): log sum over all that may follow (U, T)
-    logs: Array  # (2^d,): of the next layer, by number
-    place: Array  # (2^d,) int64: of the state that it leads to
-    free: Array  # (d,) int64: nodes that are left
+    three: Array  # (2^d,) int64: see `base_three`
+    sums: Array  # (d, 3^(d-1)): log sums over parent sets within U that intersect T
+    after: Array  # (3^d,): log sum over all continuations of (U, T)
+    logs: Array  # (2^d,): log weight of each possible next layer
+    place: Array  # (2^d,) int64: index of the state that it leads to
+    free: Array  # (d,) int64: nodes that are not in U
 
 
 @njit
 def next_places(tables: Layers, d: int, used: int) -> int:
-    """Number the layers that may follow U, and note where they lead; returns the number of nodes left."""
+    """Enumerate the possible next layers after U and the states they lead to; returns the number of free nodes."""
     n = 0
     for v in range(d):
         if not used >> v & 1:
@@ -141,7 +144,7 @@ def next_places(tables: Layers, d: int, used: int) -> int:
 
 @njit
 def next_logs(tables: Layers, scores: Array, used: int, last: int, n: int) -> None:
-    """Log sums of the layers that may follow (U, T), numbered as in `next_places`, with all that follows them."""
+    """Log weights of the possible next layers after (U, T), numbered as in `next_places`, with continuations."""
     logs = tables.logs
     logs[0] = 0.0
     for b in range(n):
@@ -158,7 +161,7 @@ def next_logs(tables: Layers, scores: Array, used: int, last: int, n: int) -> No
 
 @njit
 def log_total(logs: Array) -> float:
-    """The log of the sum of exponentials."""
+    """log Σ exp(logs)."""
     top, total = logs.max(), 0.0
     if top == -np.inf:
         return top
@@ -169,7 +172,7 @@ def log_total(logs: Array) -> float:
 
 @njit
 def look_ahead(tables: Layers, scores: Array) -> None:
-    """Fill ``after``, from all nodes used back to none."""
+    """Fill ``after`` by backward recursion, from U with all nodes to the empty set."""
     d, every = len(scores), (1 << len(scores)) - 1
     for used in range(every, -1, -1):
         n = next_places(tables, d, used)
@@ -188,7 +191,7 @@ def look_ahead(tables: Layers, scores: Array) -> None:
 
 @njit
 def go_through(tables: Layers, scores: Array, mass: Array) -> None:
-    """Add up in ``mass[v]`` the probability that v is in the layer that follows (U, T)."""
+    """Forward pass: ``mass[v]`` is the probability that v is in the layer after (U, T), for each (U, T)."""
     d, every = len(scores), (1 << len(scores)) - 1
     chance = np.zeros(len(tables.after))
     chance[0] = 1.0
@@ -215,7 +218,7 @@ def go_through(tables: Layers, scores: Array, mass: Array) -> None:
 
 @njit
 def sum_layers(scores: Array) -> Layers:
-    """The tables of the sum over layers: 4^d steps."""
+    """The tables of the sum over layers, in 4^d steps."""
     d, small = len(scores), 3 ** (len(scores) - 1)
     sums = np.full((d, small), -np.inf)
     three = base_three(d)
@@ -236,7 +239,7 @@ def sum_layers(scores: Array) -> Layers:
 
 @njit
 def dag_edges(scores: Array) -> Array:
-    """P(u → v) with the same prior for each DAG, by a sum over layers."""
+    """P(u → v) with a uniform prior over DAGs, by the sum over layers."""
     d, tables = len(scores), sum_layers(scores)
     mass = np.zeros(tables.sums.shape)
     go_through(tables, scores, mass)
@@ -249,7 +252,10 @@ def dag_edges(scores: Array) -> Array:
 
 @njit
 def draw_parents(scores: Array, used: int, last: int, log_sum: float, u: float) -> int:
-    """A set of parents within U and meeting T, by its score; the four are squeezed. u is uniform."""
+    """Draw a parent set within U that intersects T, in proportion to its score.
+
+    All sets are squeezed, see `brai.kernels.subsets`; ``u`` is a uniform random number.
+    """
     own, left = used, u
     found = 0
     while own:
@@ -264,7 +270,7 @@ def draw_parents(scores: Array, used: int, last: int, log_sum: float, u: float) 
 
 @njit
 def draw_dags(scores: Array, tables: Layers, uniforms: Array, out: Array) -> None:
-    """Independent DAGs by their scores, one a row of ``out``: sets of parents. Each has 2 d uniform numbers."""
+    """Draw independent DAGs from the posterior; out[t, v] is a parent set. Each DAG takes 2 d uniform numbers."""
     d = len(scores)
     every = (1 << d) - 1
     for t in range(len(out)):
@@ -296,26 +302,26 @@ def draw_dags(scores: Array, tables: Layers, uniforms: Array, out: Array) -> Non
             used, last = used | members, members
 
 
-# --- by inclusion and exclusion ------------------------------------------------------------------------
+# --- by inclusion–exclusion ----------------------------------------------------------------------------
 #
-# Z(S), the sum over all DAGs of S, is Σ_T ± Z(S - T) Π_{v in T} g_v(S - T) over the sets T of sinks; g_v(U) is the
-# sum over parents of v within U. Y(U), the sum over all ways to go on from U, is Σ_T ± Π_{v in T} g_v(U) Y(U + T);
-# its terms with v in T are the DAGs in which U is all that does not descend from v. Both are kept as shares of the
-# sum over orders, which is at least as large, and at most d! times.
+# g_v(U) is the sum over parent sets of v within U. Z(S), the sum over all DAGs on S, is Σ_T ± Z(S - T) Π_{v in T}
+# g_v(S - T) over sets T of sinks. Y(U), the sum over all continuations of U, is Σ_T ± Π_{v in T} g_v(U) Y(U + T);
+# its terms with v in T are the DAGs in which U is the set of non-descendants of v. Both are stored as fractions of
+# the sum over orders, which is at least as large, by a factor of at most d!.
 
 
 class Sinks(NamedTuple):
-    """The sets T that may follow U, by number."""
+    """The sets T that can be added to U."""
 
     mask: Array  # (2^d,) int64
     logs: Array  # (2^d,): Σ log g_v(U) over T
     sign: Array  # (2^d,): 1 for an odd number of members, else -1
-    free: Array  # (d,) int64: nodes that are left
+    free: Array  # (d,) int64: nodes that are not in U
 
 
 @njit
 def next_sinks(sinks: Sinks, sums: Array, used: int) -> int:
-    """List the sets that may follow U; returns the number of nodes left."""
+    """Enumerate the sets that can be added to U; returns the number of free nodes."""
     n = 0
     sinks.mask[0], sinks.logs[0], sinks.sign[0] = 0, 0.0, -1.0
     for v in range(len(sums)):
@@ -332,15 +338,16 @@ def next_sinks(sinks: Sinks, sums: Array, used: int) -> int:
 
 @njit
 def log_or_nothing(x: float) -> float:
-    """The log, -inf for what rounding made 0 or less."""
+    """log x, or -inf if x is at most 0 by rounding."""
     return math.log(x) if x > 0 else -np.inf
 
 
 @njit
 def dag_edges_by_sinks(scores: Array) -> tuple[Array, float]:
-    """P(u → v) with the same prior for each DAG, in 3^d steps, and how much of a probability was lost at least.
+    """P(u → v) with a uniform prior over DAGs, in 3^d steps, and a lower bound of the absolute error.
 
-    The loss is what the probabilities of all parents of a variable lack to 1, and what is below 0 of them.
+    The bound is the largest deviation from 1 of the total probability of a variable's parent sets, or the largest
+    negative probability.
     """
     d, room = len(scores), 1 << len(scores)
     sums = subset_sums(scores)
@@ -356,14 +363,14 @@ def dag_edges_by_sinks(scores: Array) -> tuple[Array, float]:
     total = log_or_nothing(share[room - 1]) + before[room - 1]
     rest, check = np.full(scores.shape, -np.inf), np.zeros(d)
     loss = 0.0 if total > -np.inf else np.inf
-    after_logs = after.copy()  # of Y
+    after_logs = after.copy()  # log Y
     for used in range(room - 2, -1, -1):
         n = next_sinks(sinks, sums, used)
         for x in range(1, 1 << n):
             terms[x] = sinks.sign[x] * math.exp(sinks.logs[x] + after_logs[used | sinks.mask[x]] - after[used])
         after_logs[used] = after[used] + log_or_nothing(terms[1 : 1 << n].sum())
         here = log_or_nothing(share[used]) + before[used] + after[used] - total
-        for b in range(n - 1, -1, -1):  # terms with the b-th node, then the others with those above it added
+        for b in range(n - 1, -1, -1):  # sum the terms with the b-th node, then merge them with those without
             own, v = terms[1 << b : 2 << b].sum(), sinks.free[b]
             terms[: 1 << b] += terms[1 << b : 2 << b]
             chance, at = own * math.exp(here), squeeze(used, v)

@@ -1,7 +1,7 @@
-"""A chain over DAGs, some of whose proposals are whole graphs (Eaton & Murphy 2007).
+"""MCMC over DAGs with local moves and global proposals of whole graphs (Eaton & Murphy 2007).
 
-A DAG is ``parents[v]``, the set of parents of each node as an integer. Scores are as in `brai.kernels.subsets`,
-and the algorithm is told in `brai.posterior.dp_mcmc`.
+A DAG is an array ``parents``; ``parents[v]`` is the parent set of v as a bit mask. Scores are as in
+`brai.kernels.subsets`. The algorithm is described in `brai.posterior.dp_mcmc`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ ADD, DELETE, REVERSE, GLOBAL = 0, 1, 2, 3  # kinds of moves
 
 
 class Moves(NamedTuple):
-    """Random numbers of a walk, one row a step."""
+    """Random numbers of a chain; those of each step are in one row."""
 
-    pair: Array  # (n,) int64: the number of an ordered pair for a local move, -1 for a global one
-    log_uniform: Array  # (n,): log of a number from 0 to 1, for acceptance
-    uniform: Array  # (global moves, pairs): from 0 to 1
+    pair: Array  # (n,) int64: index of an ordered pair for a local move, -1 for a global one
+    log_uniform: Array  # (n,): log of a uniform random number, for acceptance
+    uniform: Array  # (global moves, pairs): uniform random numbers
 
 
 @njit
@@ -44,7 +44,7 @@ def is_ancestor(parents: Array, a: int, v: int) -> bool:
 
 @njit
 def is_acyclic(parents: Array) -> bool:
-    """Whether taking away nodes without parents, again and again, leaves nothing."""
+    """Whether the graph is acyclic: repeated removal of nodes without parents leaves no node."""
     left, before = (1 << len(parents)) - 1, 0
     while left != before:
         before = left
@@ -56,7 +56,7 @@ def is_acyclic(parents: Array) -> bool:
 
 @njit
 def draw_pairs(chances: Array, uniform: Array, parents: Array) -> None:
-    """Join each pair i < j as i → j, j → i or not at all, with probabilities chances[i, j], chances[j, i]."""
+    """Draw each pair i < j independently: i → j with probability chances[i, j], j → i with chances[j, i]."""
     parents[:] = 0
     k = 0
     for i in range(len(parents)):
@@ -85,7 +85,7 @@ def log_chance(chances: Array, parents: Array) -> float:
 
 @njit
 def local_move(scores: Array, parents: Array, i: int, j: int, log_uniform: float, tally: Array) -> None:
-    """Delete i → j if it is there, turn j → i round, else add i → j: each as likely as its opposite."""
+    """Metropolis step: delete i → j if present, else reverse j → i if present, else add i → j. It is symmetric."""
     new_i, new_j = parents[i] & ~(1 << j), parents[j] ^ (1 << i)
     kind = ADD
     if parents[j] >> i & 1:
@@ -118,9 +118,10 @@ def total_score(scores: Array, parents: Array) -> float:
 
 @njit
 def walk(scores: Array, chances: Array, parents: Array, moves: Moves, thin: int, out: Array, tally: Array) -> None:
-    """Metropolis–Hastings over DAGs, from ``parents`` on; every ``thin`` steps a graph goes to ``out``.
+    """Metropolis–Hastings over DAGs, starting at ``parents``; every ``thin`` steps a graph is stored in ``out``.
 
-    Local moves are symmetric; a global move draws all pairs anew and is weighed by its chance.
+    Local moves are symmetric. A global move draws all pairs anew; its acceptance ratio contains both proposal
+    probabilities.
     """
     d, n_global = len(parents), 0
     new = np.empty(d, np.int64)

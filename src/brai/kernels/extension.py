@@ -1,4 +1,4 @@
-"""The DAG of a leaf: an extension of its graph, or the nearest DAG where there is none."""
+"""The DAG of a leaf: a consistent extension of its graph, or a similar DAG if there is none."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from brai.runtime.jit import inner, lean, njit
 
 
 class Sinks(NamedTuple):
-    """For each node what it would cost to make it a sink; sets of nodes are strings of bits.
+    """The cost of making each node a sink. Sets of nodes are bit vectors, one row for each node.
 
-    To make v a sink adds a v-structure for each u of its open ends and each w that is joined with v and apart
-    from u.
+    Making v a sink adds a v-structure for each u of ``open_ends[v]`` and each w adjacent to v but not to u.
     """
 
-    joint: Array  # (k, words) uint64: those joined with it
-    open_ends: Array  # those whose edge is undirected, and may end in it
-    apart: Array  # all others that are still there
-    costs: Array  # (k, 3) int64: edges dropped, edges turned, new v-structures
+    joint: Array  # (k, words) uint64: adjacent nodes
+    open_ends: Array  # nodes with an undirected edge that may be directed into this one
+    apart: Array  # remaining nodes that are not adjacent
+    costs: Array  # (k, 3) int64: edges dropped, edges reversed, new v-structures
 
 
 @njit
 def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Array, bool]:
-    """DAG of a leaf: parents of each node of X (k × k), and whether it had to be repaired.
+    """DAG of a leaf: parents of each node of X (k × k), and whether the graph had to be repaired.
 
-    Dor & Tarsi 1992 takes away, again and again, a node that is a sink and whose undirected neighbours are
-    adjacent to all its other adjacent nodes. If there is none, no DAG extends the graph. Then the node
-    with the fewest outgoing edges goes, among those the one that adds the fewest new v-structures, then
-    the one of lowest index; its outgoing edges are turned.
+    The algorithm of Dor & Tarsi 1992 repeatedly removes a node that is a sink and whose undirected neighbours are
+    adjacent to all its other neighbours. If there is no such node, no DAG extends the graph. Then the node with
+    the fewest outgoing edges is removed; ties are resolved by the fewest new v-structures, then by the lowest
+    index. Its outgoing edges are reversed.
 
-    Before that, edges go as ``bounds`` (d, d, by variable) let them: one that is undirected is directed, one that
-    is directed the wrong way is turned or, from X_ex, dropped. Then an edge that may not be turned is dropped, and
-    before all else the node that goes is one that drops fewest. An edge that must be (MUST) is never dropped:
-    such edges form no cycle, so there is a node from which none leads on.
+    Before that, edges are made to obey ``bounds`` (d, d, by variable). An undirected edge with one forbidden
+    direction is directed. An edge in a forbidden direction is reversed or, if it comes from X_ex, dropped. In the
+    algorithm, an edge that may not be reversed is dropped; nodes are first compared by the number of dropped
+    edges. A required edge (MUST) is never dropped: such edges form no cycle, so there is always a node without an
+    outgoing one.
     """
     k, repaired = len(endo), False
     adj = adj.copy()
@@ -75,7 +75,7 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
         for e in range(first[best], first[best + 1]):
             u = near[e]
             dag[u, best] = here[u] and bounds[nodes[u], nodes[best]] > 0
-            if endo[u] and here[u]:  # nothing has changed for others
+            if endo[u] and here[u]:  # costs of other nodes are unchanged
                 edge_cost(adj, nodes, bounds, u, best, -1, costs[u])
                 costs[u, 2] -= in_common(open_ends[u], apart[best])
                 if has_bit(open_ends[u], best):
@@ -85,19 +85,19 @@ def extension(endo: Array, adj: Array, nodes: Array, bounds: Array) -> tuple[Arr
 
 @inner
 def words(k: int) -> int:
-    """Words that hold k bits, in whole vectors (`brai.kernels.simd`)."""
+    """Number of words for k bits, rounded up to whole SIMD vectors (`brai.kernels.simd`)."""
     return (k + 64 * LANES - 1) // (64 * LANES) * LANES
 
 
 @inner
 def set_bit(row: Array, i: int) -> None:
-    """Put i into a set."""
+    """Add i to a set."""
     row[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
 
 
 @inner
 def clear_bit(row: Array, i: int) -> None:
-    """Take i out of a set."""
+    """Remove i from a set."""
     row[i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
 
 
@@ -109,7 +109,7 @@ def has_bit(row: Array, i: int) -> bool:
 
 @lean
 def is_less(a: Array, b: Array) -> bool:
-    """Whether a comes before b, as tuples are compared."""
+    """Whether a is lexicographically less than b."""
     for i in range(len(a)):
         if a[i] != b[i]:
             return a[i] < b[i]
@@ -118,9 +118,9 @@ def is_less(a: Array, b: Array) -> bool:
 
 @lean
 def edge_cost(adj: Array, nodes: Array, bounds: Array, v: int, u: int, sign: int, out: Array) -> bool:
-    """Add what the edge of v with u costs if v becomes a sink: whether it is dropped, or turned; see `extension`.
+    """Add ``sign`` times the cost of the edge between v and u if v becomes a sink: dropped or reversed.
 
-    True if it is undirected and may end in v: such an edge costs new v-structures.
+    Returns whether the edge is undirected and may be directed into v; its cost is then the new v-structures.
     """
     if not adj[v, u]:
         return False
@@ -137,7 +137,7 @@ def edge_cost(adj: Array, nodes: Array, bounds: Array, v: int, u: int, sign: int
 
 @lean
 def note_edges(adj: Array, nodes: Array, bounds: Array, near: Array, v: int, sinks: Sinks) -> None:
-    """Fill in the sets of v, and what dropped and turned edges cost."""
+    """Fill the sets of v, and the costs of its dropped and reversed edges."""
     joint, open_ends, apart = sinks.joint[v], sinks.open_ends[v], sinks.apart[v]
     for u in range(len(adj)):
         set_bit(apart, u)

@@ -1,6 +1,6 @@
-"""Groups: who is adjacent to whom, what a graph weighs, how a part is cut out.
+"""Groups: adjacent nodes, numbers of potential parents, sub-graphs.
 
-Compiled, so that workers do not wait for Python.
+These functions are compiled, so that threads do not wait for the GIL.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from brai.runtime.jit import njit
 
 
 class Piece(NamedTuple):
-    """A group's part of the graph, indexed 0..k-1."""
+    """The sub-graph of a group, indexed 0..k-1."""
 
-    nodes: Array  # (k,) int64: the variables behind it
-    endo: Array  # (k,) uint8: 1 for the endogenous ones (X), 0 for X_ex
+    nodes: Array  # (k,) int64: the variables
+    endo: Array  # (k,) uint8: 1 for endogenous nodes (X), 0 for X_ex
     adj: Array  # (k, k) uint8, row to column
-    sep: Array  # (k, k) int32: where the separating set of a pair lies in the pool
-    pool: Array  # int32: separating sets, each its size, then its members
+    sep: Array  # (k, k) int32: offset in the pool of the separating set of a pair
+    pool: Array  # int32: separating sets; each is its size, then its members
 
 
 class Known(NamedTuple):
     """Background knowledge, by variable, row to column."""
 
-    bounds: Array  # (d, d) uint8: 0 for an edge that may not be, 1 for one that may, MUST for one that must
-    before: Array  # (d, d) uint8: whether one may be an ancestor of the other; MUST if it is one for certain
-    strict: bool  # whether anything is known
+    bounds: Array  # (d, d) uint8: 0 for a forbidden edge, 1 for an allowed one, MUST for a required one
+    before: Array  # (d, d) uint8: whether row may be an ancestor of column; MUST if it certainly is
+    strict: bool  # whether there is any knowledge
 
 
-NEARBY = 64  # rows of a graph whose columns are read together, or memory would be waited for
+NEARBY = 64  # block size for reading columns of a graph, to use cache lines well
 
 
 @njit
@@ -42,7 +42,7 @@ def joined(adj: Array, a: int, b: int) -> bool:
 
 @njit
 def neighbours(adj: Array) -> tuple[Array, Array]:
-    """Adjacent nodes of all nodes in a row, in increasing order, and where those of each begin."""
+    """Adjacency lists (first, near): the neighbours of v are near[first[v]:first[v+1]], in increasing order."""
     k = len(adj)
     both, first = np.empty((k, k), np.uint8), np.zeros(k + 1, np.int64)
     for block in range(0, k, NEARBY):
@@ -64,7 +64,7 @@ def neighbours(adj: Array) -> tuple[Array, Array]:
 
 @njit
 def loads(endo: Array, adj: Array) -> tuple[int, int, int]:
-    """Most potential parents of a node of X, the sum of their squares, and the number of marks in the graph."""
+    """Maximum and sum of squares of the numbers of potential parents in X, and the number of ones in ``adj``."""
     k, most, squares, marks = len(endo), 0, 0, 0
     parents = np.zeros(k, np.int64)
     for u in range(k):
@@ -80,7 +80,7 @@ def loads(endo: Array, adj: Array) -> tuple[int, int, int]:
 
 @njit
 def cut_out(nodes: Array, adj: Array, sep: Array, label: Array, i: int) -> tuple[Array, Array, Array, Array]:
-    """The part with this label and those that are parents of a member: nodes, endo, adj and sep."""
+    """The sub-graph of the nodes with label i and of their parents: nodes, endo, adj and sep."""
     k, n, m = len(nodes), 0, 0
     kept, members = np.empty(k, np.int64), np.empty(k, np.int64)
     for v in range(k):
@@ -108,7 +108,7 @@ def cut_out(nodes: Array, adj: Array, sep: Array, label: Array, i: int) -> tuple
 
 @njit
 def listed_parents(dag: Array, nodes: Array) -> tuple[Array, Array]:
-    """Parents of all nodes in a row, as variables, and where those of each begin."""
+    """Parent lists (out, first): the parents of v are out[first[v]:first[v+1]], as variables."""
     k = len(dag)
     first = np.zeros(k + 1, np.int64)
     for u in range(k):

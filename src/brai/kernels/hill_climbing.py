@@ -1,13 +1,12 @@
-"""Greedy search over DAGs: the best addition, deletion or reversal of an edge, again and again.
+"""Hill climbing and tabu search over DAGs: repeatedly the best addition, deletion or reversal of an edge.
 
-``adj`` is "row to column". ``delta[i, j]`` is what the score of j's family gains if i becomes one of its parents,
-or ceases to be one; a reversal is two of these. Only the column of a family that changed is computed anew.
+``adj`` is "row to column". ``delta[i, j]`` is the change of the local score of j if i → j is toggled (added or
+deleted). A reversal is two toggles. After a move only the columns of changed families are computed again.
 
-Of equal gains (within TIE) the first pair in ``order`` is taken, by its row, then its column; addition and
-deletion before reversal. There are many: with a score-equivalent score both directions of a first edge gain the
-same.
+Among equal gains (within TIE) the first pair in ``order`` is chosen, by row, then column; addition and deletion
+before reversal. Ties are frequent: with a score-equivalent score both directions of a first edge gain the same.
 
-``allowed[i, j]`` is 0 where i → j may not be added and MUST where it may be neither deleted nor reversed.
+``allowed[i, j]`` is 0 if i → j may not be added, and MUST if it may be neither deleted nor reversed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NONE, TOGGLE, REVERSE = 0, 1, 2
 
 @lean
 def next_random(state: Array) -> int:
-    """Random bits (xorshift64, Marsaglia 2003); ``state`` is one uint64, not 0."""
+    """64 random bits (xorshift64, Marsaglia 2003); ``state`` is an array of one uint64, not 0."""
     x = state[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
@@ -36,13 +35,13 @@ def next_random(state: Array) -> int:
 
 @lean
 def below(state: Array, n: int) -> int:
-    """A random number 0..n-1."""
+    """A random integer in 0..n-1."""
     return np.int64((next_random(state) >> np.uint64(11)) % np.uint64(n))  # type: ignore[return-value]
 
 
 @lean
 def parents_of(adj: Array, j: int, buffer: Array) -> int:
-    """Fill in the parents of j, in increasing order; returns their number."""
+    """Write the parents of j to ``buffer``, in increasing order; returns their number."""
     n = 0
     for i in range(len(adj)):
         if adj[i, j]:
@@ -52,45 +51,45 @@ def parents_of(adj: Array, j: int, buffer: Array) -> int:
 
 
 class Memo(NamedTuple):
-    """Scores of families met, by hash: a family is known by the keys of its edges (Zobrist 1970)."""
+    """A cache of family scores. The hash of a family is the xor of the keys of its edges (Zobrist 1970)."""
 
-    keys: Array  # (d, d) uint64, random; keys[j, j] is that of j without parents
-    hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2
+    keys: Array  # (d, d) uint64, random; keys[j, j] is the hash of j without parents
+    hashes: Array  # (slots,) uint64, 0 if empty; the number of slots is a power of 2
     scores: Array  # (slots,) float64
 
 
 @lean
 def recalled(memo: Memo, value: int) -> tuple[int, bool]:
-    """Slot of a family, and whether its score is there."""
+    """The slot of a family with this hash, and whether it contains its score."""
     slot = int(value & np.uint64(len(memo.hashes) - 1))
     return slot, memo.hashes[slot] == value
 
 
 class Limits(NamedTuple):
-    """What a climb may do."""
+    """The constraints of a climb."""
 
-    allowed: Array  # (d, d) uint8, see above
+    allowed: Array  # (d, d) uint8, see the docstring of the module
     max_parents: int
-    patience: int  # moves without a new best after which tabu search ends
+    patience: int  # tabu search ends after this number of moves without a new best
     max_moves: int
 
 
 class Climb(NamedTuple):
-    """A climb under way."""
+    """The state of a climb."""
 
     adj: Array
-    best: Array  # the best DAG met
+    best: Array  # the best DAG so far
     delta: Array
     reach: Array  # see `reachable`
-    tabu: Array  # hashes of graphs, a ring; empty for plain hill climbing
+    tabu: Array  # ring buffer of hashes of graphs; empty for plain hill climbing
     here: Array  # (1,) uint64: hash of adj
-    counts: Array  # (4,) int64: moves made, families scored, moves since the last new best, graphs put into tabu
-    gains: Array  # (2,) float64: of adj, and of the best DAG, over the start
+    counts: Array  # (4,) int64: moves, scored families, moves since the last new best, graphs added to tabu
+    gains: Array  # (2,) float64: scores of adj and of the best DAG, relative to the start
 
 
 @njit
 def toggle_column(evidence: Evidence, adj: Array, limits: Limits, j: int, delta: Array, memo: Memo) -> int:
-    """Fill delta[:, j]; returns the number of families scored."""
+    """Fill delta[:, j]; returns the number of families scored (not found in the cache)."""
     d, scored, allowed = len(adj), 0, limits.allowed
     own, given = np.empty(d + 1, np.int64), np.empty(d + 1, np.int64)
     n = parents_of(adj, j, own)
@@ -134,9 +133,9 @@ def toggle_column(evidence: Evidence, adj: Array, limits: Limits, j: int, delta:
 
 @njit
 def reachable(adj: Array, reach: Array) -> None:
-    """reach[i]: the nodes below i, as bits in uint64 words. The graph has no directed cycle.
+    """Set reach[i] to the descendants of i, as a bit vector. The graph must be acyclic.
 
-    Children come before their parents; rows of ``adj`` are read as they lie in memory.
+    This is a depth-first search; a node is complete after its children. ``adj`` is read by rows.
     """
     d = len(adj)
     done, path, at = np.zeros(d, np.uint8), np.empty(d, np.int64), np.zeros(d, np.int64)
@@ -171,7 +170,7 @@ def is_below(reach: Array, i: int, j: int) -> bool:
 
 @lean
 def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
-    """Whether i → j is the only directed path from i to j."""
+    """Whether i → j is the only directed path from i to j, so that it can be reversed."""
     lone = True
     for c in range(len(adj)):
         lone &= c == j or not adj[i, c] or not is_below(reach, c, j)
@@ -180,7 +179,7 @@ def may_reverse(adj: Array, reach: Array, i: int, j: int) -> bool:
 
 @lean
 def is_listed(hashes: Array, n: int, value: int) -> bool:
-    """Whether a graph is in the tabu list, which is a ring of hashes, n of them so far."""
+    """Whether a graph is in the tabu list, a ring buffer of hashes; n hashes were added so far."""
     listed = False
     for k in range(min(n, len(hashes))):
         listed |= hashes[k] == value
@@ -189,7 +188,7 @@ def is_listed(hashes: Array, n: int, value: int) -> bool:
 
 @njit
 def best_move(now: Climb, most: int, order: Array, keys: Array) -> tuple[int, int, int, float]:
-    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list."""
+    """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``most`` is max_parents."""
     adj, delta, reach, tabu, here, n_tabu = now.adj, now.delta, now.reach, now.tabu, now.here[0], now.counts[3]
     n_parents = np.zeros(len(adj), np.int64)
     for i in range(len(adj)):
@@ -212,7 +211,7 @@ def best_move(now: Climb, most: int, order: Array, keys: Array) -> tuple[int, in
 
 @njit
 def toggles(evidence: Evidence, adj: Array, limits: Limits, memo: Memo) -> tuple[Array, int]:
-    """All of delta, and the number of families scored."""
+    """The complete array delta, and the number of families scored."""
     delta, scored = np.full(adj.shape, -np.inf), 0
     for j in range(len(adj)):
         scored += toggle_column(evidence, adj, limits, j, delta, memo)
@@ -221,10 +220,10 @@ def toggles(evidence: Evidence, adj: Array, limits: Limits, memo: Memo) -> tuple
 
 @njit
 def climb(evidence: Evidence, now: Climb, limits: Limits, order: Array, memo: Memo, some: int) -> bool:
-    """Go on with a climb for ``some`` moves at most; whether it has come to its end.
+    """Continue a climb for at most ``some`` moves; returns whether it has ended.
 
-    With an empty tabu list it ends at the first local maximum; else the best move that leads to none of the last
-    len(tabu) graphs is made, be it downhill, until ``patience`` moves in a row have brought no new best.
+    With an empty tabu list it ends at the first local maximum. Otherwise the best move that leads to none of the
+    last len(tabu) graphs is made, even downhill, until ``patience`` consecutive moves have found no new best.
     """
     for _ in range(some):
         if now.counts[0] >= limits.max_moves:
@@ -257,7 +256,7 @@ def climb(evidence: Evidence, now: Climb, limits: Limits, order: Array, memo: Me
 
 @njit
 def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None:
-    """Toggle n random edges, as far as the graph stays a DAG."""
+    """Toggle n random edges; toggles that would violate a constraint or create a cycle are skipped."""
     d = len(adj)
     reach = np.zeros((d, (d + 63) // 64), np.uint64)
     for _ in range(n):

@@ -1,22 +1,22 @@
-"""How algorithms reach data: four verbs, for every kind of data.
+"""Access of algorithms to data: four functions, for every kind of data.
 
-An algorithm knows variables by their numbers, condition sets and parent sets; only a *kind* of data (`brai.kinds`)
-knows what a row is. Kernels see data through `Evidence` and four functions:
+Algorithms use indices of variables, conditioning sets and parent sets. Only a *kind* of data (`brai.kinds`)
+depends on what a row is. Kernels access data through `Evidence` and four functions:
 
-- ``begin(evidence)``: start with the empty condition set;
-- ``turn(evidence, level)``: the condition set has changed from its ``level``-th variable on, so what a kind keeps
-  of the variables before it is still good;
+- ``begin(evidence)``: start with the empty conditioning set;
+- ``turn(evidence, level)``: the conditioning set has changed from its ``level``-th variable on, so cached results
+  for the variables before it stay valid;
 - ``test(evidence, x, y, given, n, collider)``: the statistic of x and y given ``given[:n]``, its degrees of
-  freedom and, if that came first, the decision. A ``collider`` of -1 asks for the statistic itself, 0 compares
-  with the critical values of edges, 1 with those of v-structures;
-- ``family_value(evidence, x, parents, n)``: the score of x with the parents ``parents[:n]``, in nats.
+  freedom, and the decision if the test stopped early. With ``collider`` = -1 the statistic is always complete; 0
+  selects the critical values for edges, 1 those for v-structures;
+- ``family_value(evidence, x, parents, n)``: the local score of x with parents ``parents[:n]``, in nats.
 
-The statistic is N times the (conditional) mutual information, or a log Bayes factor, as an integer:
-``terms.scale`` units to a nat. Integers have no rounding that depends on an order, so no decision does.
+The statistic is N times the (conditional) mutual information, or a log Bayes factor, as an integer with
+``terms.scale`` units per nat. Integer sums do not depend on the order of terms, so decisions do not either.
 
-Which functions these are is decided by the type of ``evidence.sample``, a NamedTuple of the kind: at compile time
-in compiled code, by a look-up where the JIT is switched off. So another kind costs nothing, and no algorithm asks
-which one it has.
+The functions are selected by the type of ``evidence.sample``, a NamedTuple of the kind: at compile time in
+compiled code, by a dictionary if the JIT is disabled. So further kinds cost no time, and algorithms do not depend
+on the kind.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from brai.runtime.jit import inner, njit
 Array: TypeAlias = NDArray[Any]
 Fixed: TypeAlias = Any  # an int64 in fixed point
 
-STRATA, CELLS, FULL = 0, 1, 2  # ways to count degrees of freedom, see brai.tree.independence
-MUST = 2  # in an array of edges, row to column: the edge must be; 1: it may be, 0: it may not
-DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1  # decisions
-ROUNDING = 1e-7  # nats; above the rounding of fixed-point sums, below anything that matters
+STRATA, CELLS, FULL = 0, 1, 2  # definitions of the degrees of freedom, see brai.tree.independence
+MUST = 2  # in an array of edges, row to column: the edge is required; 1: allowed, 0: forbidden
+DEPENDENT, OPEN, INDEPENDENT = -1, 0, 1  # decisions; OPEN: compare the statistic with the critical value
+ROUNDING = 1e-7  # nats; above the rounding error of fixed-point sums, below relevant differences
 
 
 class Rule(NamedTuple):
-    """When a statistic means dependence; ``truth`` is a DAG for the d-separation oracle, else empty."""
+    """The decision rule of a CI test; ``truth`` is a DAG for the d-separation oracle, else empty."""
 
     critical: Array  # (2, ·) float64, by degrees of freedom; row 1 is for colliders
     df: int
     truth: Array  # (d, d) uint8, or (0, 0)
 
 
-NO_RULE = Rule(np.zeros((2, 2)), STRATA, np.zeros((0, 0), np.uint8))  # of evidence that only scores families
+NO_RULE = Rule(np.zeros((2, 2)), STRATA, np.zeros((0, 0), np.uint8))  # for evidence that is only used for scores
 
 
 class Evidence(NamedTuple):
-    """A sample of the data, and what tests and scores on it need."""
+    """A sample of the data, with everything that tests and scores on it need."""
 
-    sample: Any  # a NamedTuple of the kind: rows, how often each occurs, or what is left of them (moments)
-    terms: Any  # a NamedTuple of the kind, with a field ``scale``: what a statistic or a score is made of
+    sample: Any  # a NamedTuple of the kind: rows and their multiplicities, or sufficient statistics
+    terms: Any  # a NamedTuple of the kind, with a field ``scale``: the terms of a statistic or a score
     rule: Rule
-    work: Any  # a NamedTuple of the kind: scratch memory
+    work: Any  # a NamedTuple of the kind: workspace
 
 
 class Verbs(NamedTuple):
@@ -72,31 +72,31 @@ _VERBS: dict[type, Verbs] = {}
 
 
 def register(sample: type, verbs: Verbs) -> None:
-    """Samples of this type, a NamedTuple, are reached by these functions."""
+    """Register the four functions for samples of this type, a NamedTuple."""
     _VERBS[sample] = verbs
 
 
 def begin(evidence: Evidence) -> None:
-    """Start with the empty condition set."""
+    """Start with the empty conditioning set."""
     _VERBS[type(evidence.sample)].begin(evidence)
 
 
 def turn(evidence: Evidence, level: int) -> None:
-    """The condition set has changed from its ``level``-th variable on."""
+    """The conditioning set has changed from its ``level``-th variable on."""
     _VERBS[type(evidence.sample)].turn(evidence, level)
 
 
 def test(evidence: Evidence, x: int, y: int, given: Array, n: int, collider: int) -> tuple[Fixed, int, int]:
-    """Statistic, degrees of freedom and decision of x and y given[:n]."""
+    """Statistic, degrees of freedom and decision for x and y given[:n]."""
     return _VERBS[type(evidence.sample)].test(evidence, x, y, given, n, collider)
 
 
 def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
-    """Score of x with the parents parents[:n], after `begin`, and `turn` where they changed."""
+    """Score of x with parents[:n]; needs `begin` first, and `turn` if parents have changed since."""
     return _VERBS[type(evidence.sample)].family_value(evidence, x, parents, n)
 
 
-test.__test__ = False  # type: ignore[attr-defined]  # pytest takes it for a test
+test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it
 
 
 # --- the same in compiled code ---------------------------------------------------------------------------
@@ -105,7 +105,7 @@ _INLINE: Any = {"_nrt": False, "forceinline": True}  # see brai.runtime.jit.inne
 
 
 def _verbs(evidence: Any) -> Verbs:
-    """The functions for evidence of this type of numba's."""
+    """The functions for evidence of this numba type."""
     return _VERBS[evidence.types[0].instance_class]
 
 
@@ -133,22 +133,22 @@ def _family_value(evidence: Any, x: Any, parents: Any, n: Any) -> Any:
     return lambda evidence, x, parents, n: own(evidence, x, parents, n)
 
 
-# --- what all kinds share --------------------------------------------------------------------------------
+# --- common to all kinds ---------------------------------------------------------------------------------
 
 
 @inner
 def critical_value(rule: Rule, collider: int, df: int) -> float:
-    """The value in nats that a statistic with these degrees of freedom must pass."""
+    """The critical value, in nats, for a statistic with these degrees of freedom."""
     critical, last = rule.critical[collider], rule.critical.shape[1] - 1
     value = critical[min(df, last)]
-    if df > last:  # goes on in a straight line
+    if df > last:  # linear extrapolation
         value += (df - last) * (critical[last] - critical[last - 1])
     return value
 
 
 @inner
 def independent(evidence: Evidence, value: Fixed, df: int, decision: int, collider: int) -> bool:
-    """What a test says."""
+    """Whether a test found independence: by its early decision, or else by the critical value."""
     if decision != OPEN:
         return decision == INDEPENDENT
     return value / evidence.terms.scale - critical_value(evidence.rule, collider, df) - ROUNDING <= 0
@@ -156,7 +156,7 @@ def independent(evidence: Evidence, value: Fixed, df: int, decision: int, collid
 
 @njit
 def associations(evidence: Evidence, out: Array) -> None:
-    """The statistic of every pair given nothing: how strongly variables go together."""
+    """Fill ``out`` with the marginal association of every pair: the statistic with an empty conditioning set."""
     given = np.empty(0, np.int64)
     begin(evidence)
     for y in range(len(out)):
@@ -188,7 +188,7 @@ def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
     observed = np.zeros(d, np.uint8)
     for i in range(n_given):
         observed[given[i]] = 1
-    seen = np.zeros(2 * d, np.uint8)  # 2 v: the ball comes to v from a child; 2 v + 1: from a parent
+    seen = np.zeros(2 * d, np.uint8)  # 2 v: the ball reaches v from a child; 2 v + 1: from a parent
     stack = np.empty(2 * d, np.int64)
     stack[0], top = 2 * x, 1
     seen[2 * x] = 1
@@ -198,7 +198,7 @@ def d_separated(dag: Array, x: int, y: int, given: Array, n_given: int) -> bool:
         if v == y:
             return False
         down = observed[v] == 0
-        up = from_parent == observed[v]  # passes up through a free node, bounces off an observed one
+        up = from_parent == observed[v]  # passes up through an unobserved node, bounces off an observed one
         for u in range(d):
             if up and dag[u, v] and not seen[2 * u]:
                 seen[2 * u] = 1

@@ -1,15 +1,15 @@
-"""Moves of a chain over DAGs on a table of scored parent sets; any number of variables.
+"""MCMC moves over DAGs with a table of scored parent sets, for any number of variables.
 
-Four kinds of moves, told in `brai.posterior.mcmc`. Three draw whole parent sets from the table: of one node, of
-the two ends of an edge that is turned round, of two nodes at once. The fourth toggles one edge and knows no
-table, so that every DAG can be reached; a node whose parents it leaves outside the table is left alone by the
-others.
+There are four kinds of moves, described in `brai.posterior.mcmc`. Three draw whole parent sets from the table: of
+one node, of both ends of a reversed edge, of two nodes. The fourth toggles a single edge and does not use the
+table, so that every DAG can be reached. Nodes whose parent set is not in the table are skipped by the other three.
 
-A reversal needs four sums over parent sets, and one walk serves all. Take away the parents of u and v, and let U
-be u and what is still below it, V likewise for v. With v a parent of u, what is below v is U and V, whichever
-other parents u has; and the other way round. So new parents of u, first, must contain v and not meet U; those of
-v, then, must meet neither U nor V. Marks on nodes tell. For two nodes at once, sets of u that do not meet U either
-meet V or not, likewise for v, and all pairs of them will do but those that meet V and U.
+A reversal needs four sums over parent sets, for which two searches for descendants suffice. Remove the parents of
+u and v. Let U be u and its descendants in this graph, and V likewise for v. If v is a parent of u, the descendants
+of v are U and V, whatever the other parents of u are; and vice versa. So the new parent set of u must contain v
+and be disjoint from U; that of v must be disjoint from U and V. Membership is stored as marks on nodes. For two
+nodes at once, parent sets of u (disjoint from U) intersect V or not, and those of v (disjoint from V) intersect U
+or not. All pairs are acyclic except those in which both intersect.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ LEFT, RIGHT, IS_LEFT, IS_RIGHT = 1, 2, 4, 8  # marks: in U, in V, u itself, v it
 
 
 class Graph(NamedTuple):
-    """A DAG, its families' places in the table and scores, and marks on nodes."""
+    """A DAG, the table entries and scores of its families, and marks on nodes."""
 
-    parents: Array  # (d, most) int32, in no order
+    parents: Array  # (d, most) int32, unordered
     n_parents: Array  # (d,) int64
-    children: Array  # (d, d) int32, in no order
+    children: Array  # (d, d) int32, unordered
     n_children: Array  # (d,) int64
-    entry: Array  # (d,) int64: the number of the parent set in the table, or OUTSIDE
+    entry: Array  # (d,) int64: index of the parent set in the table, or OUTSIDE
     score: Array  # (d,) float64
     key: Array  # (d,) uint64: the hash of the family
     mark: Array  # (d,) uint8
     stack: Array  # (d,) int64
-    room: Array  # (most,) int64: for the parents of a family
+    room: Array  # (most,) int64: scratch for a parent set
 
 
 # --- the graph -------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def link(graph: Graph, p: int, v: int) -> None:
 
 @lean
 def take_out(items: Array, n: int, item: int) -> None:
-    """Take an item out of items[:n]; the last one takes its place."""
+    """Remove an item from items[:n]; the last item takes its place."""
     for k in range(n):
         if items[k] == item:
             items[k] = items[n - 1]
@@ -73,7 +73,7 @@ def take_out(items: Array, n: int, item: int) -> None:
 
 @lean
 def unlink(graph: Graph, p: int, v: int) -> None:
-    """Take away p → v."""
+    """Remove p → v."""
     take_out(graph.parents[v], graph.n_parents[v], p)
     graph.n_parents[v] -= 1
     take_out(graph.children[p], graph.n_children[p], v)
@@ -82,7 +82,7 @@ def unlink(graph: Graph, p: int, v: int) -> None:
 
 @lean
 def mark_below(graph: Graph, v: int, mark: int, barred: int) -> None:
-    """Mark v and what is below it; the way into ``barred`` is closed."""
+    """Mark v and its descendants, without paths through ``barred``."""
     graph.mark[v] |= mark
     graph.stack[0], top = v, 1
     while top > 0:
@@ -98,7 +98,7 @@ def mark_below(graph: Graph, v: int, mark: int, barred: int) -> None:
 
 @lean
 def put(space: Space, graph: Graph, v: int, e: int) -> bool:
-    """Give v the parents of set e; whether that changed anything."""
+    """Replace the parents of v by set e of the table; returns whether they changed."""
     if graph.entry[v] == e:
         return False
     for k in range(graph.n_parents[v]):
@@ -117,7 +117,7 @@ def put(space: Space, graph: Graph, v: int, e: int) -> bool:
 
 @njit
 def settle(evidence: Evidence, space: Space, graph: Graph) -> None:
-    """Keys, entries and scores of a graph whose edges are linked."""
+    """Compute keys, entries and scores of a graph from its edges."""
     begin(evidence)
     for v in range(len(graph.key)):
         graph.key[v] = space.memo.keys[v, v]
@@ -133,7 +133,7 @@ def settle(evidence: Evidence, space: Space, graph: Graph) -> None:
 
 @lean
 def redraw(space: Space, graph: Graph, v: int, state: Array) -> bool:
-    """GIBBS: the parents of v anew, given all the rest."""
+    """GIBBS: draw the parents of v from their conditional distribution given the rest of the graph."""
     if graph.entry[v] == OUTSIDE:
         return False
     graph.mark[:] = 0
@@ -144,7 +144,7 @@ def redraw(space: Space, graph: Graph, v: int, state: Array) -> bool:
 
 @lean
 def mark_both(graph: Graph, u: int, v: int) -> None:
-    """Mark what is below u and below v once both have no parents."""
+    """Mark the sets U and V of descendants of u and v in the graph without the parents of both."""
     graph.mark[:] = 0
     mark_below(graph, u, LEFT, v)
     mark_below(graph, v, RIGHT, u)
@@ -154,7 +154,7 @@ def mark_both(graph: Graph, u: int, v: int) -> None:
 
 @lean
 def turn(space: Space, graph: Graph, state: Array) -> bool:
-    """REVERSAL: an edge u → v turned round, with new parents of both (Grzegorczyk & Husmeier 2008)."""
+    """REVERSAL: reverse a random edge u → v and draw new parents of both (Grzegorczyk & Husmeier 2008)."""
     n_edges = graph.n_parents.sum()
     if n_edges == 0:
         return False
@@ -173,7 +173,7 @@ def turn(space: Space, graph: Graph, state: Array) -> bool:
     n_v, log_v = gather(space, 1, v, graph.mark, both, 0)
     if n_v == 0:
         return False
-    _, back_v = gather(space, 2, v, graph.mark, RIGHT, IS_LEFT)  # the way back
+    _, back_v = gather(space, 2, v, graph.mark, RIGHT, IS_LEFT)  # the opposite move
     _, back_u = gather(space, 2, u, graph.mark, both, 0)
     new_u, new_v = draw(space, 0, n_u, state), draw(space, 1, n_v, state)
     begin = space.sets.begin
@@ -189,7 +189,7 @@ def turn(space: Space, graph: Graph, state: Array) -> bool:
 
 @lean
 def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> bool:
-    """PAIR: the parents of u and of v anew, together, given all the rest."""
+    """PAIR: draw the parents of u and v from their joint conditional distribution given the rest of the graph."""
     if graph.entry[u] == OUTSIDE or graph.entry[v] == OUTSIDE:
         return False
     mark_both(graph, u, v)
@@ -214,7 +214,7 @@ def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> boo
 
 @lean
 def toggle(evidence: Evidence, space: Space, graph: Graph, i: int, j: int, state: Array) -> bool:
-    """TOGGLE: delete i → j if it is there, turn j → i round, else add i → j: each as likely as its opposite."""
+    """TOGGLE: delete i → j if present, else reverse j → i if present, else add i → j. Proposals are symmetric."""
     keys, most = space.memo.keys, graph.parents.shape[1]
     delete, reverse = has_parent(graph, j, i), has_parent(graph, i, j)
     if not delete and (graph.n_parents[j] >= most or not space.allowed[i, j]):
@@ -261,9 +261,9 @@ def toggle(evidence: Evidence, space: Space, graph: Graph, i: int, j: int, state
 
 
 class Noted(NamedTuple):
-    """DAGs that a chain went through, and their log scores."""
+    """The draws of a chain: DAGs and their log scores."""
 
-    parents: Array  # (n, d, most) int16, -1 for none; (n, 0, 0) if they are not wanted
+    parents: Array  # (n, d, most) int16, padded with -1; (n, 0, 0) if only scores are stored
     scores: Array  # (n,) float64
 
 
@@ -278,10 +278,10 @@ def run(
     tally: Array,
     state: Array,
 ) -> None:
-    """``steps`` moves for each row of ``noted``, which the graph then goes to, with its log score.
+    """Run a chain: ``steps`` moves, then store the graph and its log score, for each row of ``noted``.
 
-    ``shares`` are the chances of the kinds, added up. ``tally`` counts, by kind, moves and those that changed the
-    graph.
+    ``shares`` are the cumulative probabilities of the kinds of moves. ``tally`` counts, by kind, all moves and
+    those that changed the graph.
     """
     begin(evidence)
     d, parents, scores = len(graph.key), noted.parents, noted.scores
@@ -295,7 +295,7 @@ def run(
                 changed = turn(space, graph, state)
             elif kind == GIBBS:
                 changed = redraw(space, graph, below(state, d), state)
-            elif d > 1:  # else there are no pairs
+            elif d > 1:  # a single node has no pairs
                 u = below(state, d)
                 if kind == TOGGLE:
                     v = below(state, d - 1)

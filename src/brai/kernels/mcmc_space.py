@@ -1,8 +1,8 @@
-"""Drawing parent sets from a table by their scores, and finding a set in it.
+"""Sampling of parent sets from a table by their scores, and look-up of a set in the table.
 
-A set fits if its members have none of some marks and, where asked for, one of others. To look at few members, each
-set carries a signature: bit p mod 64 for each member p. With up to 64 variables that is all there is to know;
-with more, it settles most sets, and for the others members are looked up.
+A set is admissible if no member has a forbidden mark and, if required, some member has a required mark. For speed
+each set has a signature with bit p mod 64 for each member p. With up to 64 variables the signature is exact. With
+more, it decides most cases, and members are checked in the others.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from brai.kernels.interface import Array, Evidence, family_value, turn
 from brai.kernels.orders import Sets
 from brai.runtime.jit import lean, njit
 
-DEPTH = 35.0  # nats below the best set that fits where a scan ends: exp(-35) is below the rounding of sums
-DEEP = 600.0  # nats below the best set of a variable to which weights are kept
-OUTSIDE = -1  # in place of the number of a set that is not in the table
+DEPTH = 35.0  # a scan ends at this distance (nats) from the best admissible set; exp(-35) is below rounding
+DEEP = 600.0  # precomputed weights are used up to this distance (nats) from the variable's best set
+OUTSIDE = -1  # index of a set that is not in the table
 
 
 class Space(NamedTuple):
-    """What a chain may visit: sets, where to find a set by its hash, scores of others, who may be a parent."""
+    """The search space of a chain: the table, a hash index of it, a cache of other scores, allowed edges."""
 
     sets: Sets
     signatures: Array  # (sets,) uint64
-    chances: Array  # (sets,) float64: exp of the score less that of the variable's best set
-    hashes: Array  # (slots,) uint64, 0 for none; slots are a power of 2, more than sets
+    chances: Array  # (sets,) float64: exp(score - score of the variable's best set)
+    hashes: Array  # (slots,) uint64, 0 if empty; the number of slots is a power of 2, above the number of sets
     entries: Array  # (slots,) int64
     memo: Memo
-    allowed: Array  # (d, d) uint8: an edge may be (1), may not (0), or must (MUST)
-    partners: Array  # (d, k) int64: with whom a node may share a PAIR move, -1 for none
-    found: Array  # (4, most sets of a variable) int64: sets that fit
-    weights: Array  # the same, float64
+    allowed: Array  # (d, d) uint8: an edge is allowed (1), forbidden (0) or required (MUST)
+    partners: Array  # (d, k) int64: possible partners of a node in a PAIR move, padded with -1
+    found: Array  # (4, most sets of a variable) int64: admissible sets
+    weights: Array  # (4, most sets of a variable) float64: their weights
 
 
 @lean
 def uniform(state: Array) -> float:
-    """A random number from 0 to 1, 1 excluded."""
+    """A uniform random number in [0, 1)."""
     return float(next_random(state) >> np.uint64(11)) * 2.0**-53
 
 
@@ -51,7 +51,7 @@ def bit(v: int) -> np.uint64:
 
 @njit
 def index_sets(sets: Sets, keys: Array, hashes: Array, entries: Array, signatures: Array, chances: Array) -> None:
-    """File each set under its hash, where a slot is taken under the next; signatures and chances."""
+    """Fill the hash index (open addressing, linear probing), the signatures and the chances."""
     for v in range(len(keys)):
         for e in range(sets.first[v], sets.first[v + 1]):
             chances[e] = math.exp(sets.scores[e] - sets.scores[sets.first[v]])
@@ -67,7 +67,7 @@ def index_sets(sets: Sets, keys: Array, hashes: Array, entries: Array, signature
 
 @lean
 def entry_of(space: Space, value: int) -> int:
-    """The set with this hash, or OUTSIDE."""
+    """Index of the set with this hash, or OUTSIDE."""
     slot = np.int64(value & np.uint64(len(space.hashes) - 1))
     while space.hashes[slot] != np.uint64(0):
         if space.hashes[slot] == value:
@@ -78,7 +78,7 @@ def entry_of(space: Space, value: int) -> int:
 
 @lean
 def score_of(evidence: Evidence, space: Space, v: int, parents: Array, n: int, value: int) -> tuple[int, float]:
-    """Entry and score of a family, from the table, from memory or counted."""
+    """Entry and score of a family: from the table, from the cache, or computed."""
     e = entry_of(space, value)
     if e != OUTSIDE:
         return e, space.sets.scores[e]
@@ -92,7 +92,7 @@ def score_of(evidence: Evidence, space: Space, v: int, parents: Array, n: int, v
 
 @lean
 def signature(mark: Array, marks: int) -> np.uint64:
-    """The nodes that have one of the marks."""
+    """Signature of the nodes that have one of the marks."""
     found = np.uint64(0)
     for v in range(len(mark)):
         if mark[v] & marks:
@@ -111,9 +111,9 @@ def meets(sets: Sets, e: int, mark: Array, marks: int) -> bool:
 
 @lean
 def gather(space: Space, row: int, v: int, mark: Array, never: int, need: int) -> tuple[int, float]:
-    """Sets of v no member of which has a mark of ``never`` and, if ``need`` is not 0, some has one of ``need``.
+    """Find the sets of v without a mark of ``never`` and, unless ``need`` is 0, with a mark of ``need``.
 
-    Returns their number and the log of their sum; sets and weights are left in a row of ``space``.
+    Returns their number and the log of the sum of exp(score). Sets and weights are stored in a row of ``space``.
     """
     sets, signatures, found, weights = space.sets, space.signatures, space.found[row], space.weights[row]
     exact, none, first = len(mark) <= 64, np.uint64(0), sets.first[v]
@@ -141,7 +141,7 @@ def gather(space: Space, row: int, v: int, mark: Array, never: int, need: int) -
 
 @lean
 def draw(space: Space, row: int, n: int, state: Array) -> int:
-    """One of the n sets gathered, by weight."""
+    """Draw one of the n sets found by `gather`, in proportion to its weight."""
     total = 0.0
     for k in range(n):
         total += space.weights[row, k]

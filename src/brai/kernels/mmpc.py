@@ -1,7 +1,7 @@
 """MMPC with G² tests: parents and children by the max-min heuristic (Tsamardinos, Brown & Aliferis 2006).
 
-Associations are compared by the logarithm of the p-value, which does not underflow; see `brai.search.mmpc`
-for the conventions. "Algorithm 1" is the paper's numbering.
+Associations are compared by the logarithm of the p-value, which does not underflow. Conventions are described in
+`brai.search.mmpc`. Numbers of algorithms are those of that paper.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ EPSILON = 2.0**-53
 
 
 class Level(NamedTuple):
-    """When a test is made, and when its result means dependence."""
+    """When a test is made, and when it finds dependence."""
 
-    log_alpha: float  # dependent if log p is below
-    rows_per_cell: float  # a test needs as many rows for each cell of its table, on average
+    log_alpha: float  # dependent if log p is below this
+    rows_per_cell: float  # minimal average number of rows per cell of a test's table
     n_rows: int
-    levels: Array  # (d,) int64: what a variable multiplies the number of cells by
-    max_order: int  # of condition sets
+    levels: Array  # (d,) int64: number of states, by which a variable multiplies the number of cells
+    max_order: int  # maximal size of conditioning sets
 
 
 class Pool(NamedTuple):
-    """Variables that condition sets are made of."""
+    """The variables from which conditioning sets are formed."""
 
-    members: Array  # int64
-    m: int  # how many there are
-    n_new: int  # of these, how many are new: each set has one of them
+    members: Array  # int64, new ones first
+    m: int  # number of members
+    n_new: int  # number of new members; each conditioning set contains at least one
 
 
 class Candidates(NamedTuple):
-    """The variables still to be told apart from the target, and each one's minimum association so far."""
+    """The variables not yet found independent of the target, and the minimum association of each so far."""
 
     open: Array  # (d,) uint8
-    log_p: Array  # (d,) float64: the largest met
-    statistic: Array  # (d,) int64: of that test, in fixed point
+    log_p: Array  # (d,) float64: the largest so far
+    statistic: Array  # (d,) int64: statistic of that test, in fixed point
 
 
 @njit
 def log_chi2_sf(g2: float, df: int) -> float:
-    """Log of the probability that χ² with df degrees of freedom exceeds g2; 0 where df is 0.
+    """Log of the probability that χ² with df degrees of freedom exceeds g2; 0 if df is 0.
 
-    The upper incomplete gamma ratio Q(a, x) with a = df / 2, x = g2 / 2: by the series of 1 - Q below x = a + 1,
-    by Lentz's continued fraction above (Press et al., Numerical Recipes, 6.2).
+    This is the regularised upper incomplete gamma function Q(a, x) with a = df / 2, x = g2 / 2: the series of 1 -
+    Q for x < a + 1, Lentz's continued fraction otherwise (Press et al., Numerical Recipes, 6.2).
     """
     a, x = df / 2, g2 / 2
     if df <= 0 or x <= 0:
@@ -83,9 +83,9 @@ def weaken(
 ) -> int:
     """Test each open variable given every ``order``-subset of the pool with a new member.
 
-    An independent variable is closed; of the others the minimum association is kept. A condition set without
-    enough rows takes no part; without enough rows for the empty set there is no test at all, and independence
-    is assumed. Returns how many tests were made.
+    An independent variable is closed. For the others the minimum association is updated. A conditioning set
+    without enough rows is skipped. If there are not enough rows for the empty set, the variable is assumed
+    independent. Returns the number of tests.
     """
     levels, scale = level.levels, evidence.terms.scale
     chosen, given = np.arange(order + 1), np.empty(order + 1, np.int64)
@@ -119,7 +119,7 @@ def weaken(
 
 @njit
 def max_min(left: Candidates) -> int:
-    """The open variable of maximum minimum association; ties by G², then by index; -1 if none is open."""
+    """The open variable with the largest minimum association; ties by G², then by index; -1 if none is open."""
     best = -1
     for x in range(len(left.open)):
         if left.open[x] and (
@@ -133,10 +133,10 @@ def max_min(left: Candidates) -> int:
 
 @njit
 def backward(evidence: Evidence, level: Level, target: int, cpc: Array, m: int, tally: Array) -> int:
-    """Phase II (Algorithm 1, lines 9-13) in place; returns the number of members that stay.
+    """Phase II (Algorithm 1, lines 9-13) in place; returns the number of remaining members.
 
-    Members are looked at in the order in which they entered. What is older than a member was conditioned on
-    before it entered, so only sets with a younger one are tested.
+    Members are tested in the order in which they were added. A member was already tested given sets of older
+    members when it was added, so only sets with a younger member are tested.
     """
     d, i = len(level.levels), 0
     pool = np.empty(m + 1, np.int64)
@@ -163,10 +163,10 @@ def backward(evidence: Evidence, level: Level, target: int, cpc: Array, m: int, 
 
 @njit
 def mmpc_bar(evidence: Evidence, level: Level, target: int, cpc: Array, tally: Array) -> int:
-    """Algorithm 1 for one target: its candidate parents and children into cpc; returns how many.
+    """Algorithm 1 for one target: writes its candidate parents and children to cpc and returns their number.
 
-    Of the paper's optimisations (section 6) the two that can change nothing are in use: a variable of minimum
-    association zero is not looked at again, and only condition sets with the newest member are tested.
+    Of the optimisations of the paper (section 6), the two that do not change the result are used: a variable of
+    minimum association zero is not tested again, and only conditioning sets with the newest member are tested.
     """
     d, m = len(level.levels), 0
     pool = np.empty(d, np.int64)

@@ -1,17 +1,17 @@
 """Local search over orders of the variables.
 
-The score of an order is the sum over variables of the best scored parent set all of whose members come before
-(Teyssier & Koller 2005). A move takes one variable out and puts it where the score is highest (Alonso-Barba et
-al. 2013): all its places are tried by walking left and right, where each step changes only the variable
-itself and the one it passes. A climb ends when no variable has a better place.
+The score of an order is the sum over variables of the best parent set whose members all precede the variable
+(Teyssier & Koller 2005). A move inserts one variable at its best position (Alonso-Barba et al. 2013). All
+positions are evaluated by moving it step by step to the left and to the right; each step changes only the parent
+sets of the variable and of the one it passes. A climb ends when no variable has a better position.
 
-From there iterated local search goes on: a kick makes room for a parent set that is better than the chosen one
-but does not fit, then only the variables that it changed, and those that these change, are moved; what is
-worse than before is taken back.
+Iterated local search continues from there. A kick changes the order so that a better parent set of some variable
+becomes possible. Then variables whose parent sets have changed are moved, and those changed by these moves. A
+result that is worse than before is undone.
 
-A table of sets: those of variable v are first[v]..first[v+1], best first; the members of set e are
-members[begin[e]:begin[e+1]]. The empty set is always among them; where a variable must have certain parents it
-is the last one, with a score below that of any order that gives them.
+The table of parent sets: those of variable v are first[v]..first[v+1], best first; the members of set e are
+members[begin[e]:begin[e+1]]. Every variable has the empty set. If parents are required, the empty set comes last,
+with a score below that of every order that allows the required parents.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from brai.kernels.hill_climbing import TIE, below
 from brai.kernels.interface import Array
 from brai.runtime.jit import lean, njit
 
-ALL = 2**62  # variables of a queue
+ALL = 2**62  # no limit for `follow`
 
 
 class Sets(NamedTuple):
-    """A table of scored parent sets; see above."""
+    """A table of scored parent sets, see the docstring of the module."""
 
     first: Array  # (d + 1,) int64
     scores: Array  # (sets,) float64
     begin: Array  # (sets + 1,) int64
     members: Array  # int32
-    earliest: Array  # (d, d) int32: [v, p] is the first set of v with the member p, -1 if there is none
+    earliest: Array  # (d, d) int32: [v, p] is the first set of v that contains p, -1 if there is none
 
 
 class Order(NamedTuple):
-    """An order, the place of each variable in it, the set chosen for each, and the variables to be looked at."""
+    """An order, its inverse, the chosen parent set of each variable, and a queue of variables to move."""
 
     order: Array  # (d,) int64
-    place: Array  # (d,) int64
+    place: Array  # (d,) int64: position of each variable
     chosen: Array  # (d,) int64
-    queue: Array  # (d,) int64: a ring
-    waits: Array  # (d,) bool: whether a variable is in it
-    ends: Array  # (2,) int64: where it starts, and how many are in it
+    queue: Array  # (d,) int64: a ring buffer
+    waits: Array  # (d,) bool: whether a variable is in the queue
+    ends: Array  # (2,) int64: start and length of the queue
 
 
 @njit
 def new_order(d: int) -> Order:
-    """Room for an order."""
+    """A new order 0..d-1 with an empty queue."""
     order, place, chosen, queue = np.arange(d), np.arange(d), np.zeros(d, np.int64), np.zeros(d, np.int64)
     return Order(order, place, chosen, queue, np.zeros(d, np.bool_), np.zeros(2, np.int64))
 
 
 @njit
 def earliest_sets(first: Array, begin: Array, members: Array) -> Array:
-    """The first set of each variable with each member."""
+    """For each variable and each candidate, the first set that contains it, see `Sets.earliest`."""
     d = len(first) - 1
     out = np.full((d, d), -1, np.int32)
     for v in range(d):
@@ -70,7 +70,7 @@ def earliest_sets(first: Array, begin: Array, members: Array) -> Array:
 
 @lean
 def best_set(sets: Sets, e: int, place: Array, limit: int) -> int:
-    """The first set from e on whose members all come before ``limit``."""
+    """The first set from e on whose members are all at positions before ``limit``."""
     while True:
         good = True
         for k in range(sets.begin[e], sets.begin[e + 1]):
@@ -84,7 +84,7 @@ def best_set(sets: Sets, e: int, place: Array, limit: int) -> int:
 
 @lean
 def with_member(sets: Sets, u: int, now: int, v: int, place: Array, limit: int) -> int:
-    """The best set of u if v may be a member, with others that come before ``limit``; ``now`` is that without."""
+    """The best set of u from v and variables at positions before ``limit``; ``now`` is the best one without v."""
     e = sets.earliest[u, v]
     if e < 0:
         return now
@@ -114,11 +114,11 @@ def is_member(sets: Sets, e: int, v: int) -> bool:
 
 @lean
 def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
-    """Where v gains most, and how much."""
+    """The position of v with the largest gain, and the gain."""
     order, place, chosen = now.order, now.place, now.chosen
     here, start = place[v], sets.scores[chosen[v]]
     to, best, passed, own = here, TIE, 0.0, chosen[v]
-    for k in range(here - 1, -1, -1):  # to the left: the others may take v as a parent
+    for k in range(here - 1, -1, -1):  # to the left: v becomes a possible parent of u
         u = order[k]
         passed += sets.scores[with_member(sets, u, chosen[u], v, place, k)] - sets.scores[chosen[u]]
         own = best_set(sets, own, place, k)
@@ -126,8 +126,8 @@ def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
         if gain > best:
             to, best = k, gain
     passed, own = 0.0, chosen[v]
-    place[v] = len(order)  # comes after all it passes
-    for k in range(here + 1, len(order)):  # to the right: the others lose v
+    place[v] = len(order)  # after all variables that it passes
+    for k in range(here + 1, len(order)):  # to the right: v is no longer a possible parent of u
         u = order[k]
         if is_member(sets, chosen[u], v):
             passed += sets.scores[best_set(sets, chosen[u], place, k)] - sets.scores[chosen[u]]
@@ -141,7 +141,7 @@ def best_place(sets: Sets, now: Order, v: int) -> tuple[int, float]:
 
 @lean
 def look_at(now: Order, v: int) -> None:
-    """Put v into the queue, unless it is there."""
+    """Add v to the queue, unless it is in it."""
     if not now.waits[v]:
         now.waits[v] = True
         now.queue[(now.ends[0] + now.ends[1]) % len(now.queue)] = v
@@ -150,7 +150,7 @@ def look_at(now: Order, v: int) -> None:
 
 @lean
 def move(sets: Sets, now: Order, v: int, to: int) -> None:
-    """Put v at ``to``; variables that get another set are to be looked at."""
+    """Move v to position ``to``; variables whose parent set changes are added to the queue."""
     order, place, chosen = now.order, now.place, now.chosen
     here = place[v]
     step = 1 if to > here else -1
@@ -177,7 +177,7 @@ def move(sets: Sets, now: Order, v: int, to: int) -> None:
 
 @njit
 def settle(sets: Sets, now: Order) -> float:
-    """Sets and score of an order."""
+    """Compute positions and parent sets of an order from ``now.order``; returns its score."""
     for k in range(len(now.order)):
         now.place[now.order[k]] = k
     for k in range(len(now.order)):
@@ -188,7 +188,7 @@ def settle(sets: Sets, now: Order) -> float:
 
 @lean
 def total(sets: Sets, now: Order) -> float:
-    """Score of an order that is settled."""
+    """Score of an order whose parent sets are up to date."""
     out = 0.0
     for v in range(len(now.chosen)):
         out += sets.scores[now.chosen[v]]
@@ -197,7 +197,7 @@ def total(sets: Sets, now: Order) -> float:
 
 @lean
 def shuffle(order: Array, state: Array) -> None:
-    """A random order."""
+    """Shuffle an order in place (Fisher–Yates)."""
     for k in range(len(order) - 1, 0, -1):
         j = below(state, k + 1)
         order[k], order[j] = order[j], order[k]
@@ -205,7 +205,7 @@ def shuffle(order: Array, state: Array) -> None:
 
 @njit
 def follow(sets: Sets, now: Order, limit: int) -> bool:
-    """Move what is in the queue, and what that changes, ``limit`` variables at most; whether anything moved."""
+    """Process at most ``limit`` variables of the queue, moving each to its best position; whether any moved."""
     moved, n = False, 0
     while now.ends[1] > 0 and n < limit:
         n += 1
@@ -222,7 +222,7 @@ def follow(sets: Sets, now: Order, limit: int) -> bool:
 
 @njit
 def look_at_all(now: Order, turn: Array, state: Array) -> None:
-    """Put all variables into the queue, in random turns; ``turn`` is overwritten."""
+    """Add all variables to the queue in random order; ``turn`` is a permutation and is shuffled."""
     shuffle(turn, state)
     for v in turn:
         look_at(now, v)
@@ -230,18 +230,18 @@ def look_at_all(now: Order, turn: Array, state: Array) -> None:
 
 @lean
 def kick(sets: Sets, now: Order, state: Array) -> None:
-    """Make room for a set better than the chosen one of some variable: put it, or the members, elsewhere."""
+    """Make a random better parent set of a random variable possible, by moving the variable or the members."""
     v = below(state, len(now.order))
     better = now.chosen[v] - sets.first[v]
     if better == 0:
         return
     e = sets.first[v] + below(state, better)
-    if below(state, 2):  # v comes after the last of them
+    if below(state, 2):  # move v behind the last member
         last = now.place[v]
         for k in range(sets.begin[e], sets.begin[e + 1]):
             last = max(last, now.place[sets.members[k]])
         move(sets, now, v, last)
-    else:  # they come just before v
+    else:  # move later members just before v
         for k in range(sets.begin[e], sets.begin[e + 1]):
             p = sets.members[k]
             if now.place[p] > now.place[v]:
@@ -250,8 +250,9 @@ def kick(sets: Sets, now: Order, state: Array) -> None:
 
 @njit
 def kick_often(sets: Sets, now: Order, best: float, kicks: int, size: int, state: Array) -> float:
-    """Iterated local search: up to ``size`` kicks or swaps, climb, keep what is no worse than ``best``, which is
-    that of the order at the beginning. Returns the best score.
+    """Iterated local search: 1..size random kicks or swaps, then a climb, repeated ``kicks`` times.
+
+    A result below ``best``, initially the score of the order, is undone. Returns the best score.
     """
     d = len(now.order)
     order, place, chosen = now.order.copy(), now.place.copy(), now.chosen.copy()

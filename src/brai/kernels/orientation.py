@@ -8,7 +8,7 @@ from brai.kernels.groups import Known, Piece, joined, neighbours
 from brai.kernels.interface import MUST, Array, Evidence, begin, d_separated, independent, test, turn
 from brai.runtime.jit import njit
 
-WHILE = 2_000_000  # pairs of neighbours looked at in one go
+WHILE = 2_000_000  # approximate number of pairs of neighbours in one compiled call
 
 
 @njit
@@ -22,15 +22,15 @@ def colliders(
     last: int,
     head: Array,
 ) -> None:
-    """Arrowheads of all v-structures x → z ← y with z in X, read off one graph; tests go to ``tally``.
+    """Fill head[:, first:last] with the arrowheads of v-structures x → z ← y, for z of X in first..last-1.
 
-    They are put into head[:, first:last], for z in this range; other parts can be done by themselves.
+    The graph is not changed, so ranges are independent of each other. ``tally`` counts tests by order.
 
-    x and y are not adjacent and z is not in their separating set S. If ``verify``, the v-structure counts
-    only if x and y test dependent given S and z. Edges X_ex → X keep the head they came with; other
-    heads are found anew. Each arrowhead needs one v-structure, so a test that can add no head is not made.
-    ``before[x, z]`` (d, d, by variable) says whether x may be an ancestor of z, for all that is known beforehand;
-    no edge gets a head against that. One that must be (before is MUST) has its head from the beginning.
+    In a v-structure x and y are not adjacent, and z is not in their separating set S. If ``verify`` is true, the
+    v-structure is accepted only if x and y are dependent given S and z. Edges X_ex → X keep their heads; other
+    heads are determined anew. One v-structure suffices for an arrowhead, so tests that cannot add a head are
+    skipped. ``before[x, z]`` (d, d, by variable) is whether x may be an ancestor of z by background knowledge; an
+    edge gets no head against it. If x certainly is one (MUST), the edge x → z has its head from the start.
     """
     nodes, endo, adj, sep, pool = piece
     truth, k = evidence.rule.truth, len(nodes)
@@ -69,7 +69,7 @@ def colliders(
                     continue
                 if verify:
                     tally[size + 1] += 1
-                    if size > 0 or not alone:  # most have S = {}: they share z, and x
+                    if size > 0 or not alone:  # with S = {}, the usual case, counts for z are shared
                         turn(evidence, 0)
                         alone = size == 0
                     given[size] = nodes[z]
@@ -85,7 +85,7 @@ def colliders(
 
 @njit
 def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
-    """Whether a variable is known to be in the separating set of a and c."""
+    """Whether the separating set of a and c is known and contains a variable."""
     at = sep[a, c]
     if at >= 0:
         for m in range(pool[at]):
@@ -96,11 +96,11 @@ def separates(sep: Array, pool: Array, a: int, c: int, node: int) -> bool:
 
 @njit
 def meek_fires(piece: Piece, strict: bool, near: Array, head: Array, b: int, c: int) -> bool:
-    """Whether Meek's R1, R2 or R3 (1995) orients the undirected edge b – c as b → c; ``near`` are those next to b.
+    """Whether Meek rule R1, R2 or R3 (1995) orients b – c as b → c; ``near`` contains the neighbours of b.
 
-    R1 and R3 conclude from there being no v-structure a → b ← c, a → b ← e. With knowledge (``strict``) b has to
-    be in the separating set, which makes it an ancestor of one: where pairs are kept apart, not all that is usual
-    was tested.
+    R1 and R3 use that a → b ← c, or a → b ← e, is not a v-structure. With background knowledge (``strict``) this
+    is required explicitly: b must be in the separating set, hence an ancestor of one of the two. Otherwise it
+    would not be certain, since forbidden pairs are not tested like others.
     """
     nodes, _, adj, sep, pool = piece
     for a in near:
@@ -129,10 +129,11 @@ def meek_fires(piece: Piece, strict: bool, near: Array, head: Array, b: int, c: 
 
 @njit
 def meek(piece: Piece, known: Known, first: Array, near: Array, head: Array) -> None:
-    """Close under Meek's rules, in rounds: all rules see the same graph, so the order of nodes is nothing.
+    """Apply the Meek rules until nothing changes. All rules of a round see the same graph, so the order of nodes
+    does not matter.
 
-    An edge that two rules direct both ways becomes two-headed, like one between conflicting v-structures. None is
-    directed from b to c if b may be no ancestor of c (``before``, see `colliders`).
+    An edge that is directed both ways gets two heads, like one between conflicting v-structures. No edge is
+    directed from b to c if b cannot be an ancestor of c (``before``, see `colliders`).
     """
     nodes, endo, before = piece.nodes, piece.endo, known.before
     n, new = 1, np.empty((len(near), 2), np.int64)
@@ -152,11 +153,11 @@ def meek(piece: Piece, known: Known, first: Array, near: Array, head: Array) -> 
 
 @njit
 def direct(piece: Piece, known: Known, head: Array) -> None:
-    """Direct the edges that end in X, in place, by the heads of v-structures and Meek's rules.
+    """Direct the edges into X, in place, by the heads of v-structures and the Meek rules.
 
-    Edges with two heads stay two-headed during the Meek rules and are undirected afterwards: at a low
-    order, edges that a higher order will remove truly carry both. For the same reason, what is known of ancestors
-    directs edges last: of an edge that may yet go, Meek's rules R2 and R3 would conclude too much.
+    Edges with two heads keep both during the Meek rules and are undirected afterwards: at a low order, an edge
+    that a higher order will remove can correctly have both. For the same reason, knowledge about ancestors directs
+    edges last: from an edge that may still be removed, rules R2 and R3 could draw wrong conclusions.
     """
     nodes, endo, adj, before = piece.nodes, piece.endo, piece.adj, known.before
     first, near = neighbours(adj)
@@ -173,7 +174,7 @@ def direct(piece: Piece, known: Known, head: Array) -> None:
 
 
 def orient(evidence: Evidence, piece: Piece, known: Known, verify: bool, tally: Array) -> None:
-    """Direct the edges that end in X, in place; tests are added to ``tally`` by their order."""
+    """Direct the edges into X, in place; ``tally`` counts tests by order."""
     k = len(piece.nodes)
     some = 1 + WHILE // (k * k + 1)
     if k <= some:
@@ -196,12 +197,12 @@ def orient_at_once(evidence: Evidence, piece: Piece, known: Known, verify: bool,
 
 @njit
 def components(endo: Array, adj: Array) -> Array:
-    """Number of the strongly connected component of each node of X, -1 for X_ex (Tarjan 1972).
+    """Index of the strongly connected component of each node of X, -1 for X_ex (Tarjan 1972).
 
-    A component has a higher number than all that it leads to.
+    A component has a higher index than all components reachable from it.
     """
     k, n, time, depth, top = len(endo), 0, 0, 0, 0
-    found, low = np.full(k, -1), np.full(k, -1)  # when a node was found; the earliest that it leads back to
+    found, low = np.full(k, -1), np.full(k, -1)  # Tarjan's index and low-link
     label, open_nodes, path, at = (
         np.full(k, -1),
         np.empty(k, np.int64),
@@ -246,10 +247,10 @@ def components(endo: Array, adj: Array) -> Array:
 
 @njit
 def split(endo: Array, adj: Array) -> tuple[Array, int]:
-    """SplitAutonomous: 0 for X_D, 1..K for the ancestor sets, -1 for X_ex; and K.
+    """SplitAutonomous: a label for each node (0 for X_D, 1..K for the ancestor sets, -1 for X_ex), and K.
 
-    X_D are the nodes of lowest topological order: those from which no path along directed and undirected
-    edges leads to a node that has no such path back. The ancestor sets are the connected parts of the rest.
+    X_D are the nodes of lowest topological order. A node is in X_D if each node that it reaches along directed and
+    undirected edges also reaches it. The ancestor sets are the connected components of the other nodes.
     """
     k, label = len(endo), components(endo, adj)
     leads_on, group, stack = np.zeros(k, np.uint8), np.full(k, -1), np.empty(k, np.int64)

@@ -1,8 +1,7 @@
-"""Scored parent sets of one variable: every set of up to two candidates, and larger ones of the promising few.
+"""Scored parent sets of one variable: all sets of up to two candidates, and larger sets of the best candidates.
 
-Sets are grown candidate by candidate, so rows are labelled once for all sets with a common beginning. A set is
-kept only if it scores higher than each of its subsets: no order of the variables would ever prefer it
-otherwise.
+Sets are enumerated with common prefixes, so that counts for a prefix are shared. A set is kept only if its score
+is higher than that of each subset: otherwise no order of the variables would use it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from brai.runtime.jit import njit
 
 @njit
 def single_gains(evidence: Evidence, x: int, candidates: Array) -> tuple[float, Array]:
-    """Score of x without parents, and what each candidate alone gains on it."""
+    """Score of x without parents, and the gain of each single candidate."""
     begin(evidence)
     given, gains = np.zeros(1, np.int64), np.empty(len(candidates))
     alone = family_value(evidence, x, given, 0)
@@ -53,13 +52,11 @@ def larger_sets(
     sets: Array,
     scores: Array,
 ) -> int:
-    """Sets of 3..most candidates that beat all their subsets by a margin; returns their number.
+    """Find sets of 3..most candidates that score higher than all their subsets by more than ``margin``.
 
-    They go into sets (padded with -1) and scores.
-
-    Sets of candidates are bit masks; ``best[mask]`` is the highest score of the set or a subset, known for up
-    to two members and filled in here for more. Returns as many as there are, even if there was not room for
-    all.
+    They are written to ``sets`` (padded with -1) and ``scores``. Sets of candidates are bit masks; ``best[mask]``
+    is the highest score of the set or a subset, given for up to two members and filled in here for more. Returns
+    the number of sets found, which may exceed the capacity of ``sets``.
     """
     m, found = len(candidates), 0
     chosen, given = np.empty(most, np.int64), np.empty(most, np.int64)

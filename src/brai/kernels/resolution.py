@@ -16,21 +16,21 @@ OUTER, BOTH, LATER, EARLIER = 0, 1, 2, 3  # parts of the tests, see `refine_part
 
 
 class Limits(NamedTuple):
-    """What ends the tests of a node."""
+    """Limits for the tests of a node."""
 
-    budget: int = 2**62  # tests
+    budget: int = 2**62  # number of tests
     deadline: float = math.inf  # of time.monotonic
-    some: int = 2**31  # nodes done in one go: compiled code takes no signals and knows no time
+    some: int = 2**31  # nodes in one compiled call, which checks neither signals nor time
 
 
 UNLIMITED = Limits()
 NOTHING = np.zeros((0, 3), np.int32)  # no room: removed edges are not listed
-UNKNOWN, UNSOUGHT = -1, -2  # in place of a separating set: of a pair that knowledge keeps apart, see `refine`
+UNKNOWN, UNSOUGHT = -1, -2  # instead of a separating set, for a pair that must not be adjacent, see `refine`
 
 
 @njit
 def mark_variables(nodes: Array, sep: Array, pool: Array, mark: Array) -> None:
-    """Mark the variables that tests of a group may ask for: its nodes, and those in separating sets of them."""
+    """Mark the variables that tests of a group may involve: its nodes, and members of their separating sets."""
     for v in nodes:
         mark[v] = 1
     for a in range(len(sep)):
@@ -43,7 +43,7 @@ def mark_variables(nodes: Array, sep: Array, pool: Array, mark: Array) -> None:
 
 @njit
 def potential_parents(graph: Array, nodes: Array, y: int, association: Array, out: Array) -> int:
-    """Parents and undirected neighbours of y, the most associated with y first, ties by index."""
+    """Parents and undirected neighbours of y, in order of decreasing association with y, ties by index."""
     m = 0
     for x in range(len(graph)):
         if graph[x, y]:
@@ -58,7 +58,7 @@ def potential_parents(graph: Array, nodes: Array, y: int, association: Array, ou
 
 @njit
 def next_combination(chosen: Array, n: int, m: int) -> int:
-    """Advance to the next n-subset of 0..m-1; returns the first place that changed, or -1 at the end."""
+    """Advance to the next n-subset of 0..m-1; returns the first position that changed, or -1 after the last."""
     j = n - 1
     while j >= 0 and chosen[j] == m - n + j:
         j -= 1
@@ -71,7 +71,7 @@ def next_combination(chosen: Array, n: int, m: int) -> int:
 
 @njit
 def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n: int, candidates: Array) -> bool:
-    """Whether the condition set is one for x and y, and was not already tested from the side of x."""
+    """Whether the conditioning set does not contain x and was not already tested from the side of x."""
     known = endogenous and x < y
     for j in range(n):
         c = candidates[chosen[j]]
@@ -83,13 +83,13 @@ def to_be_tested(graph: Array, x: int, y: int, endogenous: int, chosen: Array, n
 
 
 class Part(NamedTuple):
-    """Part of the tests of a node."""
+    """A part of the tests of a node."""
 
-    n: int  # their order
+    n: int  # order of the tests
     which: int  # OUTER, BOTH, LATER, EARLIER
-    first: int  # of the nodes that edges end in
-    last: int  # the one after the last
-    budget: int  # tests at most
+    first: int  # edges into the nodes first..last-1 are tested
+    last: int
+    budget: int  # maximal number of tests
 
 
 @njit
@@ -106,9 +106,12 @@ def refine_part(
     """Test edges into the nodes first..last-1 at order n, see `refine`: those from X_ex (OUTER), or inside X.
 
     ``start`` is the graph at the start of the phase. Inside X, an edge is tested from its lower end (LATER: to
-    nodes that come later), and if it stays from the other (EARLIER). BOTH does that node by node, with less
-    counting; but of the parts of LATER, then those of EARLIER, each can be done by itself. Edges that go are noted
-    in ``removed`` (x, y, place in the pool), as far as there is room.
+    nodes of higher index), then, if it remains, from its higher end (EARLIER). BOTH does both for each node in
+    turn, with less counting. The parts of LATER are independent of each other, and so are those of EARLIER.
+    Removed edges are written to ``removed`` (x, y, offset in the pool), up to its capacity.
+
+    Returns the number of tests, the new end of the pool, the number of rows written to ``removed``, and whether
+    the budget was exhausted.
     """
     rule, n, which, n_removed = evidence.rule, part.n, part.which, 0
     nodes, endo, adj, sep, pool = piece
@@ -124,7 +127,7 @@ def refine_part(
         for x in range(k):
             if (which == LATER and x < y) or (which == EARLIER and x > y) or endo[x] != inside:
                 continue
-            if not (adj[y, x] or adj[x, y] or sep[y, x] == UNKNOWN):  # rows first: columns lie far apart
+            if not (adj[y, x] or adj[x, y] or sep[y, x] == UNKNOWN):  # adj[y, x] first: it is contiguous
                 continue
             if bounds[nodes[y], nodes[x]] != MUST and bounds[nodes[x], nodes[y]] != MUST:
                 targets[n_targets] = x
@@ -139,7 +142,7 @@ def refine_part(
             for j in range(changed, n):
                 given[j] = nodes[candidates[chosen[j]]]
             turn(evidence, changed)
-            left = 0  # of the targets
+            left = 0  # number of remaining targets
             for i in range(n_targets):
                 x = targets[i]
                 targets[left] = x
@@ -158,7 +161,7 @@ def refine_part(
                 if apart:
                     adj[x, y] = adj[y, x] = 0
                     left -= 1
-                    if n > 0 or empty < 0:  # one empty set serves all
+                    if n > 0 or empty < 0:  # the empty set is stored once
                         empty = pool_end
                         pool[pool_end] = n
                         for j in range(n):
@@ -182,17 +185,17 @@ def refine(
     bounds: Array,
     limits: Limits = UNLIMITED,
 ) -> tuple[int, int, bool]:
-    """Test all edges that end in X at order n; edges X_ex → X first, then edges inside X.
+    """Test all edges into X at order n: first edges X_ex → X, then edges inside X.
 
-    Condition sets of x – y are the n-subsets of the potential parents of y, then of those of x (inside X),
-    each set once; potential parents are those at the start of the phase, so the order of tests does not
-    matter for what is removed. A removed edge leaves its separating set: sep[x, y] is where it lies in
-    ``pool`` (its size, then its members). Returns the number of tests, the new end of the pool, and
-    whether a limit left out tests.
+    Conditioning sets for x – y are the n-subsets of the potential parents of y, then (inside X) of those of x;
+    each set is tested once. Potential parents are those at the start of the phase, so the removed edges do not
+    depend on the order of tests. For a removed edge, sep[x, y] is the offset of its separating set in ``pool``
+    (its size, then its members). Returns the number of tests, the new end of the pool, and whether a limit has
+    left out tests.
 
-    ``bounds`` (d, d) is what is known beforehand: an edge that must be (MUST) is not tested. A pair that may not
-    be joined is not adjacent from the beginning; where its separating set is UNKNOWN it is tested as if it were,
-    for v-structures to be read off, but neither end is in a condition set for the other's sake.
+    ``bounds`` (d, d) is background knowledge. A required edge (MUST) is not tested. A forbidden pair is not
+    adjacent from the start. If its separating set is UNKNOWN, the pair is tested as if it were adjacent, so that
+    v-structures can be found; but its ends are not potential parents of each other.
     """
     k, endo, adj = len(piece.nodes), piece.endo, piece.adj
     tests, cut = 0, False

@@ -1,11 +1,10 @@
-"""Strings of bits, eight words at a time: those of one string, or of eight strings side by side.
+"""SIMD operations on bit vectors: eight words of one bit vector, or one word of each of eight bit vectors.
 
-The words of a string are as many as eights of them hold all rows; those beyond the rows are empty. A block holds
-the i-th words of its eight strings next to each other, so one instruction works on all of them, and each string
-has a place of its own, its lane, to count in. Nothing is decided on the way: to guess wrongly what a count will be
-took most of the time of tests that went string by string. Compilers do not find this by themselves, so these
-functions are written in the terms of LLVM, which has them on any machine. What they do is said in Python first;
-that is also what runs where the JIT is switched off.
+The number of words of a bit vector is a multiple of eight; bits beyond the rows are zero. A block interleaves
+eight bit vectors: their i-th words are contiguous. So one instruction works on all eight, and each has its own
+lane for counting. The loops have no branches: with one bit vector at a time, mispredicted branches took most of
+the time of a test. Compilers do not vectorise this automatically, so the functions are written in LLVM IR, which
+is portable. Each function is defined in Python first; this definition is used if the JIT is disabled.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from numba.core import config, errors
 from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 
-cgutils: Any = _cgutils  # numba does not say its types
+cgutils: Any = _cgutils  # numba has no type annotations
 make_array: Any = _arrayobj.make_array
 types: Any = numba.types
 
@@ -29,25 +28,25 @@ LANES = 8
 
 
 def ones(word: Any) -> int:
-    """Number of ones in a word."""
+    """Number of ones (popcount) in a word."""
     return int(word).bit_count()
 
 
 def in_common(a: Any, b: Any) -> int:
-    """Number of bits that two strings have in common."""
+    """Popcount of the AND of two bit vectors."""
     return sum(ones(own & other) for own, other in zip(a, b, strict=True))
 
 
 def intersect(a: Any, b: Any, out: Any) -> int:
-    """The bits that two strings have in common, and their number."""
+    """Write the AND of two bit vectors to ``out``; returns its popcount."""
     out[:] = a & b
     return in_common(a, b)
 
 
 def count_lanes(block: Any, bits: Any, first: int, r: int, held: Any, out: Any) -> None:
-    """Split each lane by the r states whose strings begin at bits[first]; counts go to out[state, lane].
+    """Split each lane by the r states with bit vectors bits[first:first+r]; writes counts to out[state, lane].
 
-    ``held`` are the numbers of bits in the lanes: the last state has what the others leave.
+    ``held`` contains the popcounts of the lanes: the count of the last state is the remainder.
     """
     out[r - 1] = held
     for a in range(r - 1):
@@ -59,9 +58,10 @@ def count_lanes(block: Any, bits: Any, first: int, r: int, held: Any, out: Any) 
 def weigh_lanes(
     block: Any, bits: Any, first: int, r: int, held: Any, place: Any, weight: Any, values: Any
 ) -> tuple[int, int]:
-    """Split lanes as `count_lanes` does: the sum of the values of all counts, and the weighted number of states.
+    """Split lanes as in `count_lanes`. Returns the sum of the values of all counts, and the weighted states.
 
-    Of a lane, values begin at values.flat[place], and states beyond the first that occur count ``weight`` each.
+    The value of a count is values.flat[place + count] with the lane's ``place``. The number of states that occur
+    in a lane, minus 1, is multiplied by the lane's ``weight``.
     """
     counts = np.empty((r, LANES), np.int64)
     count_lanes(block, bits, first, r, held, counts)
@@ -70,20 +70,20 @@ def weigh_lanes(
 
 
 def fill_block(block: Any, strings: Any, sources: Any, bits: Any, others: Any) -> None:
-    """Put into lane j the bits that strings[sources[j]] and bits[others[j]] have in common."""
+    """Set lane j to the AND of strings[sources[j]] and bits[others[j]]."""
     for lane in range(LANES):
         block[:, lane] = strings[sources[lane]] & bits[others[lane]]
 
 
 def _check(*arrays: Any) -> None:
-    """What the code below takes for granted."""
+    """Raise TypingError unless arrays are C-contiguous with elements of 64 bits, as the code below assumes."""
     for own in arrays:
         if own.layout != "C" or own.dtype.bitwidth != 64:
-            raise errors.TypingError(f"{own} is not of words one after the other")
+            raise errors.TypingError(f"{own} is not a C-contiguous array of 64-bit words")
 
 
 class _Vectors:
-    """Code for vectors of eight words."""
+    """Generates LLVM code for vectors of eight words."""
 
     word, index = ir.IntType(64), ir.IntType(32)
     vector = ir.VectorType(word, LANES)
@@ -92,7 +92,7 @@ class _Vectors:
 
     def __init__(self, context: Any, builder: Any, kinds: Any, arguments: Any):
         self.builder, self.given = builder, list(arguments)
-        self.words: Any = None  # of a string
+        self.words: Any = None  # number of words of a bit vector
         for k, (kind, own) in enumerate(zip(kinds, arguments, strict=True)):
             if isinstance(kind, types.Array):
                 array = make_array(kind)(context, builder, own)
@@ -102,22 +102,22 @@ class _Vectors:
         self.eights = builder.udiv(self.words, ir.Constant(self.word, LANES))
 
     def at(self, pointer: Any, i: Any = None) -> Any:
-        """Where the i-th vector is."""
+        """Pointer to the i-th vector."""
         vectors = self.builder.bitcast(pointer, self.vector.as_pointer())
         return vectors if i is None else self.builder.gep(vectors, [i])
 
     def load(self, pointer: Any, i: Any = None) -> Any:
-        """A vector from memory."""
+        """Load the i-th vector."""
         made = self.builder.load(self.at(pointer, i))
         made.align = 8
         return made
 
     def store(self, vector: Any, pointer: Any, i: Any = None) -> None:
-        """A vector to memory."""
+        """Store a vector as the i-th."""
         self.builder.store(vector, self.at(pointer, i)).align = 8
 
     def eight_from(self, i: Any) -> list[Any]:
-        """The places 8 i to 8 i + 7."""
+        """The indices 8 i to 8 i + 7."""
         first = self.builder.mul(i, ir.Constant(self.word, LANES))
         return [self.builder.add(first, ir.Constant(self.word, k)) for k in range(LANES)]
 
@@ -130,13 +130,13 @@ class _Vectors:
         return [self.builder.extract_element(vector, ir.Constant(self.index, lane)) for lane in range(LANES)]
 
     def ones(self, vector: Any) -> Any:
-        """Number of ones in each word."""
+        """Popcount of each word."""
         kind = ir.FunctionType(self.vector, [self.vector])
         name = f"llvm.ctpop.v{LANES}i64"
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), [vector])
 
     def turned(self, rows: list[Any]) -> list[Any]:
-        """Eight vectors with rows and columns exchanged: squares of 1, 2, then 4 words change places."""
+        """Transpose eight vectors: off-diagonal blocks of size 1, 2, then 4 are exchanged."""
         size = 1
         while size < LANES:
             after = list(rows)
@@ -150,13 +150,13 @@ class _Vectors:
         return rows
 
     def sum(self, vector: Any) -> Any:
-        """The sum of its words."""
+        """The sum of the words of a vector."""
         kind = ir.FunctionType(self.word, [self.vector])
         name = f"llvm.vector.reduce.add.v{LANES}i64"
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), [vector])
 
     def common(self, out: Any = None) -> Any:
-        """The bits that the first two strings have in common are put there; their number."""
+        """Popcount of the AND of the first two arguments, which is stored in ``out`` if given."""
         a, b = self.given[:2]
         counts = cgutils.alloca_once_value(self.builder, self.zeros)
         with cgutils.for_range(self.builder, self.eights) as loop:
@@ -167,7 +167,7 @@ class _Vectors:
         return self.sum(self.builder.load(counts))
 
     def split(self, each: Callable[[Any, Any], None]) -> None:
-        """The counts of each state, with its number, as `count_lanes` has them."""
+        """Call ``each`` with the index and the counts of each state, as in `count_lanes`."""
         build, (block, bits, first, r, held) = self.builder, self.given[:5]
         last = build.sub(r, ir.Constant(self.word, 1))
         left = cgutils.alloca_once_value(build, self.load(held))
@@ -191,7 +191,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def in_common(typing, a, b):  # type: ignore[no-untyped-def]
-        """The same, in vectors."""
+        """LLVM version of the function above."""
         _check(a, b)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -201,7 +201,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def intersect(typing, a, b, out):  # type: ignore[no-untyped-def]
-        """The same, in vectors."""
+        """LLVM version of the function above."""
         _check(a, b, out)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -212,7 +212,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def count_lanes(typing, block, bits, first, r, held, out):  # type: ignore[no-untyped-def]
-        """The same, in vectors."""
+        """LLVM version of the function above."""
         _check(block, bits, held, out)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -224,7 +224,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
     def fill_block(typing, block, strings, sources, bits, others):  # type: ignore[no-untyped-def]
-        """The same, eight words of eight strings at a time."""
+        """LLVM version of the function above; transposes 8 × 8 words at a time."""
         _check(block, strings, sources, bits, others)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -245,9 +245,9 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
         return types.void(block, strings, sources, bits, others), code
 
     @intrinsic  # type: ignore[untyped-decorator,unused-ignore]
-    # arguments: those of the function in Python, and numba's own
+    # arguments: those of the Python function, and numba's own
     def weigh_lanes(typing, block, bits, first, r, held, place, weight, values):  # type: ignore[no-untyped-def]
-        """The same, in vectors."""
+        """LLVM version of the function above."""
         _check(block, bits, held, place, weight, values)
 
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -260,7 +260,7 @@ if not config.DISABLE_JIT:  # type: ignore[attr-defined,unused-ignore]
                 occurs = builder.icmp_signed(">", counts, vectors.zeros)
                 vectors.add(beyond, builder.zext(occurs, vectors.vector))
                 for at in vectors.elements(builder.add(places, counts)):
-                    # "atomic" keeps LLVM from loading all eight by one instruction, which is slower
+                    # "atomic" prevents LLVM from using a gather instruction, which is slower
                     value = builder.load_atomic(builder.gep(vectors.given[7], [at]), "unordered", 8)
                     vectors.add(total, value)
 

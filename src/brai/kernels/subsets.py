@@ -1,12 +1,12 @@
-"""Dynamic programming over sets of variables: the best network, the k best classes, edges by orders.
+"""Dynamic programming over sets of variables: the best DAG, the k best classes, edge probabilities by orders.
 
-A set is an integer: bit i for variable i. ``scores[v, m]`` is the log score of the family of v whose parents are
-the set m of the *other* variables: bits above v are moved down by one (`squeeze`, `widen`), -inf where the family
-is not allowed. Log scores may be shifted by a constant for each v. Sums are sums of logs of positive terms;
-nothing is subtracted, so nothing cancels.
+A set is a bit mask with bit i for variable i. ``scores[v, m]`` is the local log score of v with parent set m. In m
+the bit of v is left out, and bits above it are shifted down by one (`squeeze`, `widen`). The score is -inf if the
+family is not allowed. Log scores may be shifted by a constant for each v. Sums are of positive terms, by their
+logarithms, so there is no cancellation.
 
-The algorithms are those of Silander & Myllymäki 2006 (best network), Chen & Tian 2014 (k best classes), Koivisto &
-Sood 2004 and Koivisto 2006 (edges, prior on orders); see `brai.posterior.exact`.
+The algorithms are those of Silander & Myllymäki 2006 (best DAG), Chen & Tian 2014 (k best classes), Koivisto &
+Sood 2004 and Koivisto 2006 (edges, with a prior over orders); see `brai.posterior.exact`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from brai.runtime.jit import njit
 
 Array: TypeAlias = NDArray[Any]
 
-SAME = 1e-9  # relative; scores of equivalent DAGs differ by rounding only
-FAR = 40.0  # nats; a term so much smaller is lost in a double
+SAME = 1e-9  # relative tolerance; scores of equivalent DAGs differ only by rounding
+FAR = 40.0  # nats; a term smaller by this is below the precision of a double
 
 
 @njit
 def squeeze(mask: int, v: int) -> int:
-    """A set without v, as a set of the other variables."""
+    """Remove the bit of v from a mask and shift higher bits down. The set must not contain v."""
     return (mask & ((1 << v) - 1)) | (mask >> (v + 1) << v)
 
 
@@ -38,12 +38,12 @@ def widen(mask: int, v: int) -> int:
     return (mask & ((1 << v) - 1)) | (mask >> v << (v + 1))
 
 
-# --- the best network ---------------------------------------------------------------------------------
+# --- the best DAG -------------------------------------------------------------------------------------
 
 
 @njit
 def best_parents(scores: Array) -> tuple[Array, Array]:
-    """Best score of each variable with parents within each set, and those parents; a tie goes to the subset."""
+    """For each variable and set, the best score with parents within the set, and the parents; ties: the subset."""
     d, n = scores.shape
     best, which = scores.copy(), np.empty((d, n), np.int32)
     for v in range(d):
@@ -58,7 +58,7 @@ def best_parents(scores: Array) -> tuple[Array, Array]:
 
 @njit
 def best_sinks(best: Array) -> Array:
-    """The last variable of the best network over each set; a tie goes to the first variable."""
+    """A sink of the best DAG over each set; ties: the first variable."""
     d = len(best)
     total, sink = np.full(1 << d, -np.inf), np.zeros(1 << d, np.int8)
     total[0] = 0.0
@@ -76,30 +76,30 @@ def best_sinks(best: Array) -> Array:
 
 
 class Pool(NamedTuple):
-    """The best classes over each set, best first: one DAG of each, by its sink and what remains without it."""
+    """The best equivalence classes over each set, best first, each as one DAG: a sink, its parents, the rest."""
 
     score: Array  # (2^d, k) float64
-    key: Array  # (2^d, k) int64: of skeleton and v-structures
+    key: Array  # (2^d, k) int64: hash of skeleton and v-structures
     sink: Array  # (2^d, k) int8
     parents: Array  # (2^d, k) int32: of the sink
-    rank: Array  # (2^d, k) int32: what remains is the class of this rank over the set without the sink
-    size: Array  # (2^d,) int64: how many there are
+    rank: Array  # (2^d, k) int32: the rest is the class of this rank over the set without the sink
+    size: Array  # (2^d,) int64: number of classes
 
 
 @njit
 def joins(pool: Pool, mask: int, rank: int, among: int, near: Array) -> None:
-    """Fill in near[v] for v of a few nodes: those of them that are its parents in the class of this rank."""
+    """For each v of the set ``among``, set near[v] to its parents within it, in the DAG of this rank."""
     while among:
         v = int(pool.sink[mask, rank])
         if among >> v & 1:
-            among ^= 1 << v  # what comes later is before v, and has no parent v
+            among ^= 1 << v  # later iterations are predecessors of v, so v is not their parent
             near[v] = int(pool.parents[mask, rank]) & among
         rank, mask = pool.rank[mask, rank], mask ^ (1 << v)
 
 
 @njit
 def sink_key(near: Array, v: int, parents: int, edge_keys: Array, v_keys: Array) -> int:
-    """What a sink adds to the key of a class: its edges and its v-structures, each a random number, by xor."""
+    """The xor of the random keys of the edges and v-structures that a sink adds to a class."""
     key, d = np.int64(0), len(near)
     for p in range(d):
         if parents >> p & 1:
@@ -112,7 +112,7 @@ def sink_key(near: Array, v: int, parents: int, edge_keys: Array, v_keys: Array)
 
 @njit
 def is_listed(pool: Pool, mask: int, value: float, key: int) -> bool:
-    """Whether a class is among the last ones of a list, those of equal score."""
+    """Whether a class is already listed; only the last classes, those of equal score, are compared."""
     j, limit = pool.size[mask] - 1, value + SAME * max(1.0, abs(value))
     while j >= 0 and pool.score[mask, j] <= limit:
         if pool.key[mask, j] == key:
@@ -123,7 +123,7 @@ def is_listed(pool: Pool, mask: int, value: float, key: int) -> bool:
 
 @njit
 def next_inside(ranked: Array, start: int, inside: int) -> int:
-    """Where the next set within ``inside`` is; the length if there is none."""
+    """Index of the next subset of ``inside`` from ``start`` on; the length if there is none."""
     while start < len(ranked) and ranked[start] & ~inside:
         start += 1
     return start
@@ -131,14 +131,15 @@ def next_inside(ranked: Array, start: int, inside: int) -> int:
 
 @njit
 def best_over(pool: Pool, mask: int, scores: Array, ranked: Array, edge_keys: Array, v_keys: Array) -> None:
-    """List the best classes over a set: the best ones over the set without a sink, with the best parents of it.
+    """List the best classes over a set: each is a class over the set without a sink, and a parent set of the sink.
 
-    The heap holds, for each sink and each of its parents looked at so far, the best class not tried yet; the next
-    parents come in when those before have been tried. So classes come by falling score, equivalent ones in a row.
+    The heap contains, for each sink and each of its parent sets considered so far, the best class not yet tried.
+    The next parent set is added when the one before has been tried. So classes are found in order of decreasing
+    score, and equivalent DAGs one after the other.
     """
     k, d = pool.score.shape[1], len(scores)
     near = np.empty(d, np.int64)
-    heap = [(0.0, 0, 0)]  # minus the score, place of the parents · d + sink, rank of the class
+    heap = [(0.0, 0, 0)]  # minus the score, index of the parent set · d + sink, rank of the class
     heap.pop()
     for v in range(d):
         if mask >> v & 1:
@@ -156,7 +157,7 @@ def best_over(pool: Pool, mask: int, scores: Array, ranked: Array, edge_keys: Ar
             if at < ranked.shape[1]:
                 heapq.heappush(heap, (-pool.score[rest, 0] - scores[v, ranked[v, at]], at * d + v, 0))
         parents = widen(own, v)
-        if parents & (parents - 1):  # two at least: there may be v-structures
+        if parents & (parents - 1):  # two or more parents: there may be v-structures
             joins(pool, rest, i, parents, near)
         key = pool.key[rest, i] ^ sink_key(near, v, parents, edge_keys, v_keys)
         if not is_listed(pool, mask, -minus, key):
@@ -168,19 +169,19 @@ def best_over(pool: Pool, mask: int, scores: Array, ranked: Array, edge_keys: Ar
 
 @njit
 def k_best_classes(scores: Array, ranked: Array, edge_keys: Array, v_keys: Array, pool: Pool) -> None:
-    """Fill the pool, set by set; ``ranked[v]`` are the sets of parents allowed to v, by falling score."""
-    pool.size[0] = 1  # the graph without nodes
+    """Fill the pool, set by set; ``ranked[v]`` lists the allowed parent sets of v by decreasing score."""
+    pool.size[0] = 1  # the empty graph
     pool.score[0, 0] = 0.0
     for mask in range(1, 1 << len(scores)):
         best_over(pool, mask, scores, ranked, edge_keys, v_keys)
 
 
-# --- edges, each order of variables as probable as another --------------------------------------------
+# --- edge probabilities, uniform prior over orders ----------------------------------------------------
 
 
 @njit
 def add_logs(a: float, b: float) -> float:
-    """The log of exp(a) + exp(b)."""
+    """log(exp(a) + exp(b))."""
     if a < b:
         a, b = b, a
     if b < a - FAR or b == -np.inf:
@@ -190,7 +191,7 @@ def add_logs(a: float, b: float) -> float:
 
 @njit
 def sum_subsets(logs: Array) -> None:
-    """Each set gets the sum over its subsets, in place."""
+    """Replace the value of each set by the log sum over its subsets (zeta transform), in place."""
     step = 1
     while step < len(logs):
         for m in range(len(logs)):
@@ -201,7 +202,7 @@ def sum_subsets(logs: Array) -> None:
 
 @njit
 def sum_supersets(logs: Array) -> None:
-    """Each set gets the sum over the sets that contain it, in place."""
+    """Replace the value of each set by the log sum over its supersets, in place."""
     step = 1
     while step < len(logs):
         for m in range(len(logs)):
@@ -212,7 +213,7 @@ def sum_supersets(logs: Array) -> None:
 
 @njit
 def add_edges(edges: Array, v: int, logs: Array) -> None:
-    """Add the probability of each set of parents of v to the edges from its members."""
+    """Add the probability of each parent set of v to the edges from its members."""
     for m in range(1, len(logs)):
         if logs[m] > -np.inf:
             probability, u, left = math.exp(logs[m]), 0, widen(m, v)
@@ -224,7 +225,7 @@ def add_edges(edges: Array, v: int, logs: Array) -> None:
 
 @njit
 def subset_sums(scores: Array) -> Array:
-    """For each variable the sum over its parents within each set."""
+    """For each variable and set, the log sum over parent sets within the set."""
     sums = scores.copy()
     for v in range(len(sums)):
         sum_subsets(sums[v])
@@ -233,7 +234,7 @@ def subset_sums(scores: Array) -> Array:
 
 @njit
 def order_sums(sums: Array) -> tuple[Array, Array]:
-    """Sums over all orders of each set, and over all orders of what is left after it."""
+    """For each set, the log sum over all orders of its members, and over all orders of the other variables."""
     d, every = len(sums), (1 << len(sums)) - 1
     before, after = np.full(every + 1, -np.inf), np.full(every + 1, -np.inf)
     before[0], after[every] = 0.0, 0.0
@@ -250,7 +251,7 @@ def order_sums(sums: Array) -> tuple[Array, Array]:
 
 @njit
 def order_edges(scores: Array) -> Array:
-    """P(u → v) with an order-modular prior: forward and backward over sets of predecessors (Koivisto 2006)."""
+    """P(u → v) with an order-modular prior: forward–backward over sets of predecessors (Koivisto 2006)."""
     d = len(scores)
     before, after = order_sums(subset_sums(scores))
     edges, rest = np.zeros((d, d)), np.empty(scores.shape[1])
