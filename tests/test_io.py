@@ -724,7 +724,7 @@ BAD_META = [
     ("BRAI", {"seed": 3}, "seed is 3"),
     ("BRAI", {"seed": {"type": "SeedSequence", "entropy": -3, "spawn_key": []}}, "is inconsistent"),
     ("BRAI", {"seed": {"type": "SeedSequence", "entropy": 1, "spawn_key": [[]]}}, "not of integers"),
-    ("BRAI", {"log_score": float("nan")}, "holds NaN"),
+    ("BRAI", {"log_score": float("nan")}, "contains NaN"),
     ("BRAI", {"polish_trace": [["tree"]]}, "is inconsistent"),
     ("RAI", {"n_repaired_": -1}, "n_repaired_ is -1"),
     (
