@@ -177,21 +177,9 @@ def orient(evidence: Evidence, piece: Piece, known: Known, verify: bool, tally: 
     """Direct the edges into X, in place; ``tally`` counts tests by order."""
     k = len(piece.nodes)
     some = 1 + WHILE // (k * k + 1)
-    if k <= some:
-        orient_at_once(evidence, piece, known, verify, tally)
-        return
     head = np.zeros((k, k), np.uint8)
     for first in range(0, k, some):  # compiled code does not see signals, so each call is short
         colliders(evidence, piece, known.before, verify, tally, first, min(k, first + some), head)
-    direct(piece, known, head)
-
-
-@njit
-def orient_at_once(evidence: Evidence, piece: Piece, known: Known, verify: bool, tally: Array) -> None:
-    """`orient` of a small group: one compiled call, for each call costs microseconds."""
-    k = len(piece.nodes)
-    head = np.zeros((k, k), np.uint8)
-    colliders(evidence, piece, known.before, verify, tally, 0, k, head)
     direct(piece, known, head)
 
 

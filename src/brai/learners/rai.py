@@ -19,6 +19,7 @@ from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import Learner, rai
 
 MAX_TESTS = 100_000_000
+PATIENCE = 2  # thresholds below the best one; smaller ones, which cost most, are not tried if these score lower
 
 
 class BudgetWarning(UserWarning):
@@ -86,7 +87,7 @@ class RecursiveLearner(StructureLearner):
             return Chosen(learner, one(learner, ""), [])
         curve: list[Try] = []
         best: tuple[Learner, Fit] | None = None
-        association = None
+        association, top = None, 0
         for choice in test.choices:
             if best is not None and time.monotonic() > deadline:
                 break
@@ -94,9 +95,11 @@ class RecursiveLearner(StructureLearner):
             association, found = learner.association, one(learner, f"{choice.threshold}-")
             curve.append(Try.of(choice, learner, found))
             if best is None or found.draw.log_score > best[1].draw.log_score:
-                best = learner, found
+                best, top = (learner, found), len(curve)
+            if 1 < top <= len(curve) - PATIENCE:  # the score has risen, and has fallen since
+                break
         assert best is not None
-        if len(curve) < len(test.choices):
+        if time.monotonic() > deadline and len(curve) < len(test.choices):
             warnings.warn(
                 f"the budget ended after {len(curve)} of {len(test.choices)} thresholds; the best one is used: "
                 "raise the budget",

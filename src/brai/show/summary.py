@@ -40,6 +40,7 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
             "repaired_leaves": tree.n_repaired,
             "truncated_leaves": tree.n_truncated,
             "ci_tests_by_order": tree.n_ci_tests.tolist(),
+            **_thresholds(model),
         },
         "posterior": {
             **source,
@@ -50,6 +51,12 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
             "edges": table(posterior.names, posterior.edge_probabilities()),
         },
     }
+
+
+def _thresholds(model: BRAI) -> dict[str, Any]:
+    """The threshold of CITest(threshold="auto") and those that were tried; nothing for other tests."""
+    curve = [tried._asdict() for tried in model.threshold_curve_]
+    return {"threshold": model.threshold_, "thresholds": curve} if curve else {}
 
 
 def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
@@ -69,6 +76,9 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
         f"  {count(tree['routes'], 'route')}, {bound}{count(tree['distinct_cpdags'], 'distinct CPDAG')}",
         f"  conditional-independence tests by order: {', '.join(map(str, tree['ci_tests_by_order'])) or 'none'}",
     ]
+    if "threshold" in tree:
+        tried = ", ".join(f"{one['threshold']:g}" for one in tree["thresholds"])
+        lines.append(f"  threshold {tree['threshold']:g} nats, chosen by score from {tried}")
     if tree["repaired_leaves"]:
         lines.append(f"  leaves whose graph had no DAG extension and was repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:

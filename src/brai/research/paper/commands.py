@@ -46,6 +46,28 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_readings = click.option(
+    "--readings",
+    "given",
+    default="",
+    help="Further readings of the paper's CI test for RAI and B-RAI, separated by commas, or 'all'.",
+)
+
+
+def _read(given: str) -> list[str]:
+    """Readings by name."""
+    from brai.research.paper.readings import READINGS, test_of
+
+    names = list(READINGS) if given.strip().lower() == "all" else _split(given)
+    for name in names:
+        try:
+            test_of(name)
+        except KeyError:
+            known = ", ".join(READINGS)
+            raise click.UsageError(f"no reading {name!r}: choose from {known}, fixed:NUMBER, or all") from None
+    return names
+
+
 def _run(
     experiment: str,
     module: Any,
@@ -104,24 +126,34 @@ def _check_installed() -> None:
 @click.option(
     "--bootstraps", type=click.IntRange(1), default=1000, show_default=True, help="Bootstrap samples of BS-MMHC."
 )
+@_readings
 @_common
 def table1(
-    networks: str | None, sets: int, columns: str | None, bootstraps: int, data: Path | None, **options: Any
+    networks: str | None,
+    sets: int,
+    columns: str | None,
+    bootstraps: int,
+    given: str,
+    data: Path | None,
+    **options: Any,
 ) -> None:
     """Log predictive probability of held-out rows.
 
     Learners: RAI, MMHC (max-min hill climbing), BS-MMHC (its bootstrap), B-RAI; tabu search, GES (greedy
-    equivalence search), BRAI. Eight networks.
+    equivalence search), BRAI. Eight networks. With --readings and no --columns, only RAI and B-RAI under these.
     """
     _check_installed()
     from brai.research.paper import sources
     from brai.research.paper import table1 as experiment
+    from brai.research.paper.readings import label
 
-    chosen = list(experiment.COLUMNS) if columns is None else _names(columns, experiment.COLUMNS)
-    every = sources.NETWORKS if networks is None else _split(networks)
-    made = experiment.cells(data, every, sets, chosen, bootstraps=bootstraps, seed=options["seed"])
+    more = [label(learner, reading) for reading in _read(given) for learner in ("RAI", "B-RAI")]
+    every = [] if more else list(experiment.COLUMNS)
+    chosen = [*(every if columns is None else _names(columns, experiment.COLUMNS)), *more]
+    listed = sources.NETWORKS if networks is None else _split(networks)
+    made = experiment.cells(data, listed, sets, chosen, bootstraps=bootstraps, seed=options["seed"])
     if columns is not None and "GES" in chosen:
-        without = [name for name in every if not experiment.may_end(sources.proper_name(name))]
+        without = [name for name in listed if not experiment.may_end(sources.proper_name(name))]
         if without:
             click.echo(
                 f"brai: no GES on {', '.join(without)}: too large, or causal-learn is not installed", err=True
@@ -154,8 +186,9 @@ def _names(given: str, known: Any) -> list[str]:
     show_default=True,
     help="Trials per data set, in the right panel.",
 )
+@_readings
 @_common
-def figure3(sets: int, trials: int, data: Path | None, **options: Any) -> None:
+def figure3(sets: int, trials: int, given: str, data: Path | None, **options: Any) -> None:
     """What a tree holds, and what it costs.
 
     Left panel: distinct CPDAGs (equivalence classes) in a tree against rows. Right panel: log predictive
@@ -164,15 +197,17 @@ def figure3(sets: int, trials: int, data: Path | None, **options: Any) -> None:
     _check_installed()
     from brai.research.paper import figure3 as experiment
 
-    _run("figure3", experiment, experiment.cells(data, sets, trials, seed=options["seed"]), **options)
+    made = experiment.cells(data, sets, trials, seed=options["seed"], more=_read(given))
+    _run("figure3", experiment, made, **options)
 
 
 @paper.command()
 @click.option("--networks", default=None, help="Names, separated by commas.  [default: all four]")
 @click.option("--sets", type=click.IntRange(1), default=20, show_default=True, help="Data sets per network.")
 @click.option("--small", is_flag=True, help="A twentieth of the draws of each method, for a quick try.")
+@_readings
 @_common
-def figure4(networks: str | None, sets: int, small: bool, data: Path | None, **options: Any) -> None:
+def figure4(networks: str | None, sets: int, small: bool, given: str, data: Path | None, **options: Any) -> None:
     """Area under the ROC curve on four small networks.
 
     ROC (receiver operating characteristic) curves of edge, Markov-blanket and path probabilities.
@@ -181,5 +216,5 @@ def figure4(networks: str | None, sets: int, small: bool, data: Path | None, **o
     from brai.research.paper import figure4 as experiment
 
     every = experiment.NETWORKS if networks is None else _split(networks)
-    made = experiment.cells(data, every, sets, small=small, seed=options["seed"])
+    made = experiment.cells(data, every, sets, small=small, seed=options["seed"], more=_read(given))
     _run("figure4", experiment, made, **options)

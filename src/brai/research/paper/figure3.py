@@ -8,13 +8,16 @@ curve is B-RAI with s from 2 to 5. The other is the best of l = 1 … 27 graphs 
 chosen by the score on the data. Each trial draws new bootstrap samples; results are averaged over data sets.
 
 In `BRAI.paper`, CI tests on bootstrap samples have a raised threshold (CITest.correction), which the paper does
-not mention. So all results are shown with the raised and with the plain threshold.
+not mention. So all results are shown with the raised and with the plain threshold. Other readings of the test
+(`brai.research.paper.readings`) can be added; where the threshold is chosen, the right panel chooses it once per
+data set and learner.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from brai.graphs.pdag import families_of
 from brai.kinds.scores import FamilyScores
 from brai.learners.brai import BRAI
 from brai.posterior.prediction import log_predictive
+from brai.research.paper import readings
 from brai.research.paper.cells import Cell, Result
 from brai.research.paper.sources import TRAIN_ROWS, Case, case, origin
 from brai.tree.independence import CITest
@@ -35,7 +39,7 @@ ROWS = tuple(range(50, TRAIN_ROWS + 1, 50))
 S = (2, 3, 4, 5)
 L = 27
 BLOCK = 10  # trials per cell
-RULES = {"raised threshold": True, "plain threshold": False}  # for tests on bootstrap samples
+RULES = {"raised threshold": "c1", "plain threshold": "c1-plain"}  # C1 on bootstrap samples, as readings
 LIMIT = 20_000  # most distinct DAGs to compare
 
 
@@ -43,9 +47,14 @@ def left_cell(folder: Path | None, version: int, rows: int, rule: str, seed: int
     """Distinct CPDAGs in the tree of the first rows of a data set."""
     train = case(folder, NETWORK, version).train
     few = Dataset(train.codes[:, :rows], train.names, train.states)
-    model = BRAI.paper(3, ci_test=CITest("cmi-c1", correction=RULES[rule]), random_state=seed).fit(few)
+    reading = RULES.get(rule, rule)
+    model = readings.model_of("B-RAI", reading, few.n_variables, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # truncated trees are counted
+        model.fit(few)
     found = model.n_distinct(LIMIT)
-    return {"distinct": _number(found.n), "exact": found.exact, "routes": _number(model.tree_.n_routes)}
+    more = {} if rule in RULES else {"threshold": model.threshold_, "truncated": model.tree_.n_truncated}
+    return {"distinct": _number(found.n), "exact": found.exact, "routes": _number(model.tree_.n_routes), **more}
 
 
 def _number(n: int) -> float:
@@ -53,11 +62,18 @@ def _number(n: int) -> float:
     return float(min(n, 10**300))
 
 
-def right_cell(folder: Path | None, version: int, block: int, trials: int, seed: int) -> Result:
+def right_cell(
+    folder: Path | None, version: int, block: int, trials: int, seed: int, rules: Sequence[str] = tuple(RULES)
+) -> Result:
     """Means over trials for each s and each l, with the sums of squares for standard errors."""
     one = case(folder, NETWORK, version)
     first = BLOCK * block
-    curves = [_trial(one, np.random.SeedSequence([seed, version, t])) for t in range(first, first + trials)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tests = {rule: _tests_of(one.train, rule, seed) for rule in rules}
+        curves = [
+            _trial(one, np.random.SeedSequence([seed, version, t]), tests) for t in range(first, first + trials)
+        ]
     found: Result = {"trials": trials}
     for name in curves[0]:
         values = np.array([curve[name] for curve in curves])  # trials, points, (tests, predictive)
@@ -69,21 +85,29 @@ def right_cell(folder: Path | None, version: int, block: int, trials: int, seed:
     return found
 
 
-def _trial(one: Case, seed: np.random.SeedSequence) -> dict[str, list[tuple[float, float]]]:
+def _tests_of(train: Dataset, rule: str, seed: int) -> tuple[CITest, CITest]:
+    """The tests of B-RAI and of RAI under a rule or reading."""
+    reading = RULES.get(rule, rule)
+    return readings.settled("B-RAI", reading, train, seed), readings.settled("RAI", reading, train, seed)
+
+
+def _trial(
+    one: Case, seed: np.random.SeedSequence, tests: Mapping[str, tuple[CITest, CITest]]
+) -> dict[str, list[tuple[float, float]]]:
     """(CI tests, log predictive probability) for each s and each l, with each threshold."""
     names = sorted(one.train.names)
     train, test = one.train.select(names), one.test.select(names)
     scores = FamilyScores(train)
     found: dict[str, list[tuple[float, float]]] = {}
-    for rule, corrected in RULES.items():
-        ci_test = CITest("cmi-c1", correction=corrected)
+    limit = readings.max_tests(train.n_variables)
+    for rule, (ours, theirs) in tests.items():
         points: list[tuple[float, float]] = []
         for s in S:
-            model = BRAI.paper(s, ci_test=ci_test, random_state=_branch(seed, s)).fit(train)
+            model = BRAI.paper(s, ci_test=ours, random_state=_branch(seed, s), max_tests=limit).fit(train)
             own = families_of(model.dag_)
             points.append((int(model.n_ci_tests_.sum()), float(log_predictive(own, train, test).sum())))
         found[f"B-RAI, {rule}"] = points
-        found[f"RAI, {rule}"] = list(_best_of(train, test, scores, ci_test, _branch(seed, 0)))
+        found[f"RAI, {rule}"] = list(_best_of(train, test, scores, theirs, _branch(seed, 0)))
     return found
 
 
@@ -93,7 +117,7 @@ def _best_of(
     """CI tests and log predictive probability of the best graph so far, for L bootstrap samples of RAI."""
     tests, best, predictive = 0, -math.inf, math.nan
     for own_seed in seed.spawn(L):
-        learner = Learner(train, ci_test)
+        learner = Learner(train, ci_test, max_tests=readings.max_tests(train.n_variables))
         families = rai(learner, own_seed)
         tests += int(learner.tally.ci_tests.sum())
         if (score := scores.total(families)) > best:
@@ -105,14 +129,14 @@ def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part))
 
 
-def cells(folder: Path | None, sets: int, trials: int, *, seed: int) -> list[Cell]:
-    """Cells of both panels; a cell of the right panel has BLOCK trials."""
+def cells(folder: Path | None, sets: int, trials: int, *, seed: int, more: Sequence[str] = ()) -> list[Cell]:
+    """Cells of both panels; a cell of the right panel has BLOCK trials. ``more`` are further readings."""
     where, versions = origin(folder, NETWORK), range(1, sets + 1)
     left = [
         Cell(("left", where, str(version), str(rows), rule), left_cell, (folder, version, rows, rule, seed))
         for version in versions
         for rows in ROWS
-        for rule in RULES
+        for rule in (*RULES, *more)
     ]
     right = []
     for block in range(math.ceil(trials / BLOCK)):
@@ -120,6 +144,8 @@ def cells(folder: Path | None, sets: int, trials: int, *, seed: int) -> list[Cel
         for version in versions:
             key = ("right", where, str(version), f"trials {BLOCK * block + 1}-{BLOCK * block + n}")
             right.append(Cell(key, right_cell, (folder, version, block, n, seed)))
+            for rule in more:
+                right.append(Cell((*key, rule), right_cell, (folder, version, block, n, seed, (rule,))))
     return left + right
 
 
@@ -128,7 +154,8 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
     rows = []
     for cell, result in zip(cells, results, strict=True):
         panel, where, version, what, *rule = cell.key
-        own = {"rows": int(what), "rule": rule[0]} if rule else {"block": what.removeprefix("trials ")}
+        own: Result = {"rows": int(what)} if panel == "left" else {"block": what.removeprefix("trials ")}
+        own |= {"rule": rule[0]} if rule else {}
         rows.append({"panel": panel, "data": where, "set": int(version), **own, **result})
     return rows
 
@@ -139,7 +166,9 @@ def summary(rows: Sequence[Result]) -> list[Result]:
     Right: ``se_trials`` is the standard error between trials, ``se_sets`` the standard error between data sets.
     """
     found: list[Result] = []
-    left = sorted((row for row in rows if row["panel"] == "left"), key=lambda row: list(RULES).index(row["rule"]))
+    rules = {row["rule"] for row in rows if "rule" in row} - set(RULES)
+    order = [*RULES, *sorted(rules, key=readings.place)]
+    left = sorted((row for row in rows if row["panel"] == "left"), key=lambda row: order.index(row["rule"]))
     for rule, n in dict.fromkeys((row["rule"], row["rows"]) for row in left):
         own = [row for row in left if (row["rule"], row["rows"]) == (rule, n)]
         values = np.array([row["distinct"] for row in own])
@@ -147,10 +176,11 @@ def summary(rows: Sequence[Result]) -> list[Result]:
         point |= {"median": float(np.median(values)), "least": float(values.min()), "most": float(values.max())}
         found.append({**point, "exact_sets": sum(row["exact"] for row in own)})
     right = [row for row in rows if row["panel"] == "right"]
-    if right:
-        for rule in RULES:
+    for rule in order:
+        own = [row for row in right if f"RAI, {rule}" in row]
+        if own:
             for curve, at in (("B-RAI", S), ("RAI", range(1, L + 1))):
-                found += _points(right, f"{curve}, {rule}", at)
+                found += _points(own, f"{curve}, {rule}", at)
     return found
 
 
@@ -191,7 +221,7 @@ def as_text(lines: Sequence[Result]) -> str:
     for line in lines:
         if line["panel"] == "left":
             spread = f"{line['median']:.3g} ({line['least']:.3g}–{line['most']:.3g})"
-            about = f"{line['rows']} | {line['rule'].split()[0]} | {spread} | {line['mean']:.3g}"
+            about = f"{line['rows']} | {line['rule'].removesuffix(' threshold')} | {spread} | {line['mean']:.3g}"
             out.append(f"| {about} | {line['exact_sets']} of {line['sets']} |")
     out += ["", "| learner | CI tests | log predictive | ± (trials) |", "|---|---|---|---|"]
     for line in lines:
@@ -210,14 +240,15 @@ def picture(lines: Sequence[Result], path: Path) -> None:
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     one, two = figure.subplots(1, 2)
-    for rule in RULES:
+    shown = list(dict.fromkeys(line["rule"] for line in lines if line["panel"] == "left"))
+    for rule in shown:
         left = [line for line in lines if line["panel"] == "left" and line["rule"] == rule]
         xs = [line["rows"] for line in left]
         one.fill_between(xs, [line["least"] for line in left], [line["most"] for line in left], alpha=0.2, lw=0)
         one.plot(xs, [line["median"] for line in left], "o-", label=f"median, {rule} (band: least to most)")
     one.set(xlabel="rows", ylabel="distinct CPDAGs in the tree, s = 3", yscale="log")
     one.legend(frameon=False)
-    for colour, rule in enumerate(RULES):
+    for colour, rule in enumerate(shown):
         for curve, mark in (("B-RAI", "s-"), ("RAI", "o:")):
             own = [line for line in lines if line["panel"] == "right" and line["curve"] == f"{curve}, {rule}"]
             ys, bars = [line["predictive"] for line in own], [line["se_trials"] or 0.0 for line in own]

@@ -33,6 +33,7 @@ from brai.learners.exact import DPMCMC
 from brai.learners.mmhc import MMHC
 from brai.posterior import exact
 from brai.posterior.weighted import Posterior
+from brai.research.paper import readings
 from brai.research.paper.cells import Cell, Result
 from brai.research.paper.sources import TRAIN_ROWS, network_of, proper_name
 
@@ -49,8 +50,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def cell(folder: Path | None, network: str, version: int, small: bool, seed: int) -> Result:
-    """Areas under the ROC curves of all methods on one data set."""
+def cell(
+    folder: Path | None, network: str, version: int, small: bool, seed: int, more: Sequence[str] = ()
+) -> Result:
+    """Areas under the ROC curves of all methods on one data set; ``more`` are further readings of the CI test."""
     source = network_of(folder, network)
     data = source.sample(TRAIN_ROWS, random_state=version)
     share = 20 if small else 1
@@ -59,15 +62,18 @@ def cell(folder: Path | None, network: str, version: int, small: bool, seed: int
         scored = _scored_classes(data, share, seed)
         model = BRAI(random_state=seed).fit(data)
         scored["BRAI k-best"] = model.k_best(max(KS))
+        for reading in more:
+            tree = readings.model_of("B-RAI", reading, data.n_variables, seed).fit(data)
+            scored[readings.label("B-RAI", reading)] = tree.k_best(max(KS))
         areas: dict[str, Any] = {}
-        for method in BY_K:
+        for method in scored:
             by_score = heapq.nlargest(max(KS), scored[method], key=lambda one: one[1])
             areas[method] = {
                 str(k): _areas(source.pdag, _of_posterior(Posterior.from_scores(by_score[:k]))) for k in KS
             }
         areas["BRAI posterior"] = _areas(source.pdag, _of_posterior(model.posterior()))
         areas["exact posterior"] = _areas(source.pdag, _of_all(data, DRAWS // share, seed))
-    return {"areas": areas, "classes": {method: min(max(KS), len(scored[method])) for method in BY_K}}
+    return {"areas": areas, "classes": {method: min(max(KS), len(found)) for method, found in scored.items()}}
 
 
 def _scored_classes(data: Dataset, share: int, seed: int) -> dict[str, list[tuple[PDAG, float]]]:
@@ -127,11 +133,13 @@ def _areas(truth: PDAG, found: tuple[Floats, Floats, Floats]) -> dict[str, float
     }
 
 
-def cells(folder: Path | None, networks: Sequence[str], sets: int, *, small: bool, seed: int) -> list[Cell]:
-    """One cell per data set; ``small`` takes a twentieth of the draws."""
+def cells(
+    folder: Path | None, networks: Sequence[str], sets: int, *, small: bool, seed: int, more: Sequence[str] = ()
+) -> list[Cell]:
+    """One cell per data set; ``small`` takes a twentieth of the draws, ``more`` are further readings."""
     size = "small" if small else "full"
     return [
-        Cell((network, size, str(version)), cell, (folder, network, version, small, seed))
+        Cell((network, size, str(version), *more), cell, (folder, network, version, small, seed, tuple(more)))
         for network in map(proper_name, networks)
         for version in range(1, sets + 1)
     ]
@@ -152,8 +160,8 @@ def summary(rows: Sequence[Result]) -> list[Result]:
         own = [row["areas"] for row in rows if row["network"] == network]
         for feature in FEATURES:
             top = np.array([areas["exact posterior"][feature] for areas in own])
-            for method in (*BY_K, *WHOLE):
-                for k in KS if method in BY_K else (None,):
+            for method in (*by_k(own[0]), *WHOLE):
+                for k in (None,) if method in WHOLE else KS:
                     values = np.array([(a[method] if k is None else a[method][str(k)])[feature] for a in own])
                     line = {"network": network, "feature": feature, "method": method, "k": k, "sets": len(own)}
                     line |= {"auc": float(values.mean()), "band": _band(values)}
@@ -163,22 +171,27 @@ def summary(rows: Sequence[Result]) -> list[Result]:
     return found
 
 
+def by_k(methods: Iterable[str]) -> list[str]:
+    """Methods that return k classes, readings of B-RAI last."""
+    return [*BY_K, *sorted((method for method in methods if ", " in method), key=readings.rank)]
+
+
 def _band(values: Floats) -> float | None:
     return T_95 * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
 def as_text(lines: Sequence[Result]) -> str:
     """A table per feature, networks by methods, at the largest k."""
-    out = []
+    out, shown = [], (*by_k(dict.fromkeys(line["method"] for line in lines)), *WHOLE)
     for feature in FEATURES:
-        out += [f"**{feature}**, k = {max(KS)}", "", f"| | {' | '.join((*BY_K, *WHOLE))} |", "|---" * 8 + "|"]
+        out += [f"**{feature}**, k = {max(KS)}", "", f"| | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
         for network in dict.fromkeys(line["network"] for line in lines):
             own = {
                 line["method"]: line
                 for line in lines
                 if (line["network"], line["feature"]) == (network, feature) and line["k"] in (None, max(KS))
             }
-            out.append(f"| {network} | {' | '.join(_shown(own[method]) for method in (*BY_K, *WHOLE))} |")
+            out.append(f"| {network} | {' | '.join(_shown(own[method]) for method in shown)} |")
         out.append("")
     return "\n".join(out)
 
@@ -197,7 +210,7 @@ def picture(lines: Sequence[Result], path: Path) -> None:
     for network, row in zip(networks, panels, strict=True):
         for feature, axes in zip(FEATURES, row, strict=True):
             own = [line for line in lines if (line["network"], line["feature"]) == (network, feature)]
-            for place, method in enumerate(BY_K):
+            for place, method in enumerate(by_k(dict.fromkeys(one["method"] for one in own))):
                 points = [one for one in own if one["method"] == method]
                 at = [one["k"] + 0.3 * (place - 2) for one in points]
                 bands = [one["band"] or 0.0 for one in points]

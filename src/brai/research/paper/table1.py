@@ -3,7 +3,8 @@
 The columns of the paper are RAI, MMHC (max-min hill climbing), the best of 1000 bootstraps of MMHC, and the MAP
 (maximum a posteriori) graph of B-RAI with s = 3. Additional columns are tabu search, GES (greedy equivalence
 search) of causal-learn on small networks, and BRAI with its defaults: its best graph, and averaged over its
-posterior. Two upper limits are the true graph with learned parameters, and the true network.
+posterior. Two upper limits are the true graph with learned parameters, and the true network. RAI and B-RAI can be
+repeated under other readings of the paper's CI test (`brai.research.paper.readings`), as columns "RAI, auto" …
 
 A cell is one learner on one data set. Its measures are the sum of the log predictive probability over the held-out
 rows (parameters are posterior means), the BDeu score of the graph (equivalent sample size 1), the structural
@@ -33,6 +34,7 @@ from brai.learners.mmhc import MMHC
 from brai.learners.rai import RAI
 from brai.learners.score_search import HillClimbing
 from brai.posterior.prediction import log_predictive
+from brai.research.paper import readings
 from brai.research.paper.cells import Cell, Result
 from brai.research.paper.sources import TEST_ROWS, Case, case, network_of, origin, proper_name
 
@@ -180,6 +182,21 @@ COLUMNS: dict[str, Callable[..., Result]] = {
 }
 
 
+def under(column: str) -> Callable[..., Result]:
+    """The function of a column: of a learner, or of RAI or B-RAI under a reading of the CI test."""
+    learner, reading = readings.learner_of(column)
+    if not reading:
+        return COLUMNS[column]
+
+    def fitted(one: Case, seed: int) -> Result:
+        model = readings.model_of(learner, reading, one.train.n_variables, seed)
+        found = _fitted(model, one)
+        cut = model.n_truncated_ if learner == "RAI" else model.tree_.n_truncated
+        return {**found, "threshold": model.threshold_, "truncated": int(cut)}
+
+    return fitted
+
+
 @cache
 def tiny() -> Case:
     """A tiny case, for the warm-up."""
@@ -191,7 +208,7 @@ def tiny() -> Case:
 @cache
 def _warm_up(column: str, extra: tuple[Any, ...]) -> None:
     """Load compiled code once per process, so that it does not count as time of the learner."""
-    COLUMNS[column](tiny(), 0, *extra)
+    under(column)(tiny(), 0, *extra)
 
 
 def _cell(
@@ -201,7 +218,7 @@ def _cell(
         warnings.simplefilter("ignore")  # chains that have not converged: r_hat is recorded
         if column != "GES":
             _warm_up(column, extra and (2, *extra[1:]))
-        return COLUMNS[column](case(folder, network, version), seed, *extra)
+        return under(column)(case(folder, network, version), seed, *extra)
 
 
 def cells(
@@ -261,8 +278,9 @@ def flat(cells: Sequence[Cell], results: Sequence[Result]) -> list[Result]:
 def summary(rows: Sequence[Result]) -> list[Result]:
     """Means over data sets with their standard errors, and the published values."""
     found = []
+    extra = sorted({row["column"] for row in rows} - set(SHOWN), key=readings.rank)
     for network in dict.fromkeys(row["network"] for row in rows):
-        for column in SHOWN:
+        for column in (*SHOWN, *extra):
             own = [row for row in rows if (row["network"], row["column"]) == (network, column)]
             own = [row for row in own if "predictive" in row]
             if not own:
@@ -274,14 +292,26 @@ def summary(rows: Sequence[Result]) -> list[Result]:
                     line[measure] = float(np.mean(values))
             values = [row["predictive"] for row in own]
             line["predictive_se"] = float(np.std(values, ddof=1) / math.sqrt(len(values))) if own[1:] else None
-            if column in (known := PUBLISHED[network].columns if network in PUBLISHED else {}):
-                line["paper"], line["paper_pm"] = known[column]
+            if thresholds := [row["threshold"] for row in own if row.get("threshold") is not None]:
+                line["threshold"] = float(np.median(thresholds))
+            if any("truncated" in row for row in own):
+                line["truncated_sets"] = sum(row["truncated"] > 0 for row in own)
+            learner, _ = readings.learner_of(column)
+            if learner in (known := PUBLISHED[network].columns if network in PUBLISHED else {}):
+                line["paper"], line["paper_pm"] = known[learner]
             found.append(line)
     return found
 
 
 def as_text(lines: Sequence[Result]) -> str:
-    """The table in Markdown, with the published values in a second line; then CPU seconds and CI tests."""
+    """The table in Markdown, with the published values in a second line; then CPU seconds, CI tests, readings."""
+    return "\n".join(part for part in (_learners_as_text(lines), readings.as_text(lines)) if part)
+
+
+def _learners_as_text(lines: Sequence[Result]) -> str:
+    lines = [line for line in lines if line["column"] in SHOWN]
+    if not lines:
+        return ""
     out = [_head("log predictive")]
     networks = list(dict.fromkeys(line["network"] for line in lines))
     for network in networks:
@@ -321,6 +351,9 @@ def picture(lines: Sequence[Result], path: Path) -> None:
     """Distance to the true network in nats per row, on a log scale; published values are hollow marks."""
     from matplotlib.figure import Figure
 
+    if any(readings.learner_of(line["column"])[1] for line in lines):
+        readings.picture(lines, path)
+        return
     networks = list(dict.fromkeys(line["network"] for line in lines))
     figure = Figure(figsize=(9, 1.6 + 0.5 * len(networks)), layout="constrained")
     axes = figure.subplots()

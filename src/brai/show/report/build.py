@@ -121,6 +121,7 @@ def page_data(
         "search": [[step, score] for step, score in getattr(model, "polish_trace_", [])],
         "tree": tree_view(model.tree_) if hasattr(model, "tree_") else None,
         "ci_tests": _tests(model),
+        "thresholds": [list(tried) for tried in getattr(model, "threshold_curve_", [])],
         "trust": trust(model, known, names),
         "settings": _settings(model),
         "command": command,

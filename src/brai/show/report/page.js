@@ -613,10 +613,20 @@ function fillTree() {
     fill.style.width = 100 * n / longest + "%";
     return el("div", { class: "bar" }, el("i", {}, fill), el("span", {}, n.toLocaleString("en")));
   };
+  const chosen = () => {
+    if (!D.thresholds.length) return;
+    const best = D.thresholds.reduce((a, b) => (b[1] > a[1] ? b : a));
+    home.append(el("h3", {}, `Threshold of the CI test: ${best[0]} nats, chosen by the score of the best graph on the training data`),
+      el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...["Threshold in nats", "Log score below the best", "CI tests", ""].map((title) => el("th", { scope: "col" }, title)))),
+        el("tbody", {}, ...D.thresholds.map(([threshold, score, n, cut]) => el("tr", {}, el("td", {}, String(threshold)),
+          el("td", {}, (best[1] - score).toFixed(1)), el("td", {}, n.toLocaleString("en")),
+          el("td", {}, threshold === best[0] ? "chosen" : cut ? "truncated by a limit" : "")))))));
+  };
   if (!T) {
     if (!tests || !tests.length) return home.append(el("p", { class: "note" }, "This learner has no tree and reports no conditional-independence tests."));
     home.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", {}, "Order (size of the conditioning set)"), el("th", {}, "CI tests"))),
       el("tbody", {}, ...tests.map((n, k) => el("tr", {}, el("td", {}, String(k)), el("td", {}, testBar(n))))))));
+    chosen();
     return;
   }
   home.append(el("p", {}, `The tree has ${many(T.nodes, "node")}, ${T.leaves} of them leaves, with s = ${T.s} bootstrap samples per node. ` +
@@ -663,6 +673,7 @@ function fillTree() {
   el("tbody", {}, ...T.levels.map((level) => el("tr", {}, el("td", {}, String(level.order)), el("td", {}, level.nodes.toLocaleString("en")),
     el("td", {}, level.leaves.toLocaleString("en")), el("td", {}, histogram(level.histogram)), el("td", {}, level.sizes.join(" · ")),
     el("td", {}, testBar(level.tests))))))));
+  chosen();
 }
 
 // ---- reliability; settings ----
