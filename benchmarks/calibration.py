@@ -29,8 +29,8 @@ SMALL = ["cancer", "earthquake", "survey", "asia", "sachs"]
 LARGE = ["Alarm", "Child", "Insurance", "Hailfinder"]
 WAYS: dict[str, Any] = {
     "BRAI, MCMC": lambda data: BRAI(random_state=0).fit(data),
-    "BRAI.paper, 100 best": lambda data: BRAI.paper(random_state=0).fit(data),
-    "BRAI.paper, draws at temperature 10": lambda data: BRAI.paper(random_state=0).fit(data),
+    "BRAI.paper, 100 best": lambda data: BRAI.paper(ci_test="cmi-c1", random_state=0).fit(data),
+    "BRAI.paper, draws at temperature 10": lambda data: BRAI.paper(ci_test="cmi-c1", random_state=0).fit(data),
     "bootstrap of RAI (200)": lambda data: Bootstrap(RAI(max_tests=50_000), 200, random_state=0).fit(data),
     "bootstrap of MMHC (200)": lambda data: Bootstrap(MMHC(), 200, random_state=0).fit(data),
     "bootstrap of tabu (200)": lambda data: Bootstrap(HillClimbing(), 200, random_state=0).fit(data),

@@ -112,7 +112,9 @@ def test_input_is_not_changed_and_kinds_agree(rng):
 
 def test_paper_settings():
     model = BRAI.paper(4, random_state=2)
-    assert (model.s, model.ci_test, model.polish, model.draw, model.ess) == (4, "cmi-c1", False, "paper", 1.0)
+    test = CITest("cmi", threshold="auto")
+    assert (model.s, model.ci_test, model.polish, model.draw, model.ess) == (4, test, False, "paper", 1.0)
+    assert BRAI.paper(ci_test="cmi-c1").ci_test == "cmi-c1"
     assert BRAI.paper(ci_test=CITest("g2")).ci_test == CITest("g2")
     assert BRAI().get_params()["polish"] is True
 

@@ -66,6 +66,7 @@ class Verbs(NamedTuple):
     turn: Callable[..., None]
     test: Callable[..., tuple[Fixed, int, int]]
     family_value: Callable[..., float]
+    offspring: Callable[..., None] | None = None  # by default, `family_value` of each child
 
 
 _VERBS: dict[type, Verbs] = {}
@@ -94,6 +95,11 @@ def test(evidence: Evidence, x: int, y: int, given: Array, n: int, collider: int
 def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
     """Score of x with parents[:n]; needs `begin` first, and `turn` if parents have changed since."""
     return _VERBS[type(evidence.sample)].family_value(evidence, x, parents, n)
+
+
+def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least: Array, out: Array) -> None:
+    """Score of each child with the same parents[:n], as `family_value`; or -inf if it is not above least[i]."""
+    (_VERBS[type(evidence.sample)].offspring or each_value)(evidence, children, parents, n, least, out)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it
@@ -133,6 +139,12 @@ def _family_value(evidence: Any, x: Any, parents: Any, n: Any) -> Any:
     return lambda evidence, x, parents, n: own(evidence, x, parents, n)
 
 
+@overload(offspring, jit_options=_INLINE, strict=False)
+def _offspring(evidence: Any, children: Any, parents: Any, n: Any, least: Any, out: Any) -> Any:
+    own = _verbs(evidence).offspring or each_value
+    return lambda evidence, children, parents, n, least, out: own(evidence, children, parents, n, least, out)
+
+
 # --- common to all kinds ---------------------------------------------------------------------------------
 
 
@@ -152,6 +164,13 @@ def independent(evidence: Evidence, value: Fixed, df: int, decision: int, collid
     if decision != OPEN:
         return decision == INDEPENDENT
     return value / evidence.terms.scale - critical_value(evidence.rule, collider, df) - ROUNDING <= 0
+
+
+@njit
+def each_value(evidence: Evidence, children: Array, parents: Array, n: int, least: Array, out: Array) -> None:
+    """`offspring` of kinds that have no faster one."""
+    for i in range(len(children)):
+        out[i] = family_value(evidence, children[i], parents, n)
 
 
 @njit

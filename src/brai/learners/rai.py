@@ -19,6 +19,7 @@ from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import Learner, rai
 
 MAX_TESTS = 100_000_000
+TRY_TESTS, EACH, RISE = 1_000_000, 200, 5  # limits on the tests of a try with "auto", see `_try_tests`
 PATIENCE = 2  # thresholds below the best one; smaller ones, which cost most, are not tried if these score lower
 
 
@@ -92,6 +93,8 @@ class RecursiveLearner(StructureLearner):
             if best is not None and time.monotonic() > deadline:
                 break
             learner = self._learner(scores, choice, deadline, association)
+            if best is not None:
+                learner.max_tests = min(learner.max_tests, _try_tests(scores.data.n_variables, best[0]))
             association, found = learner.association, one(learner, f"{choice.threshold}-")
             curve.append(Try.of(choice, learner, found))
             if best is None or found.draw.log_score > best[1].draw.log_score:
@@ -125,7 +128,7 @@ class RecursiveLearner(StructureLearner):
         learner, truncated = chosen.learner, chosen.found.truncated
         late = learner.tally.late
         if truncated and (late or learner.tally.exhausted):
-            limit = "more time than the budget" if late else f"more than max_tests = {self.max_tests} CI tests"
+            limit = "more time than the budget" if late else f"more than max_tests = {learner.max_tests} CI tests"
             cure = "raise the budget" if late else "raise max_tests, or lower max_order"
             warnings.warn(
                 f"the tree needs {limit}; {truncated} groups were not refined further: {cure}",
@@ -145,6 +148,11 @@ class RecursiveLearner(StructureLearner):
             if self.threshold_curve_
             else None
         )
+
+
+def _try_tests(d: int, best: Learner) -> int:
+    """Most tests of a try: EACH d², at most TRY_TESTS, or RISE times those of the best try so far."""
+    return max(min(TRY_TESTS, EACH * d * d), RISE * int(best.tally.ci_tests.sum()))
 
 
 class RAI(RecursiveLearner):

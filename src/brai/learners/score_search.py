@@ -13,6 +13,7 @@ from brai.runtime.interrupts import interruptible
 from brai.runtime.seeds import seed_sequence
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import hill_climb
+from brai.search.joint_parents import deepen
 from brai.search.orders import search_by_order
 
 
@@ -189,6 +190,7 @@ class OrderSearch(StructureLearner):
         data, scores = self._scores(X)
         bounds = self._bounds(scores.data.names)._asdict()
         table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger, **bounds)
+        deepen(table)
         seed = seed_sequence(self.random_state)
         found = search_by_order(table, restarts=self.restarts, kicks=self.kicks, grow=self.grow, seed=seed)
         self._keep(data, found.families, found.log_score)

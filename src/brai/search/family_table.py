@@ -76,7 +76,7 @@ class FamilyTable:
             raise ValueError(f"larger is {larger}: give the number of candidate parents for larger sets, 0 to 24")
         self.scores, self.max_parents, self.slack = scores, max_parents, slack
         self._margin = TIE - slack
-        self._pairs, self._larger = pairs, larger
+        self.n_pairs, self.n_larger = pairs, larger
         d = scores.data.n_variables
         self.allowed = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool)
         self.required = np.zeros((d, d), bool) if required is None else np.array(required, bool)
@@ -114,7 +114,7 @@ class FamilyTable:
         candidates = np.flatnonzero(self.allowed[:, v])
         alone, gains = single_gains(evidence, v, candidates)
         found: dict[tuple[int, ...], float] = {(): float(alone)}
-        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self._pairs]
+        rank = np.argsort(-np.round(gains, 9), kind="stable")[: self.n_pairs]
         self.near[v] = candidates[rank].tolist()
         if self.max_parents == 0 or not len(candidates):
             return found
@@ -131,7 +131,7 @@ class FamilyTable:
         if self.max_parents > 2 and len(near) > 2:
             best = np.maximum(pairs, better)
             promise = np.maximum(own - alone, (pairs - np.maximum(own, alone)).max(axis=1))
-            few = np.argsort(-np.round(promise, 9), kind="stable")[: self._larger]
+            few = np.argsort(-np.round(promise, 9), kind="stable")[: self.n_larger]
             self._list_larger(
                 v, near[few], np.maximum(own, alone)[few], best[np.ix_(few, few)], float(alone), found
             )
@@ -158,12 +158,12 @@ class FamilyTable:
                 for i, c in enumerate(own):
                     gain[c] = max(gain[c], round(value - best[own[:i] + own[i + 1 :]], 9))
             if size == 1:
-                first, promise = sorted(pool, key=lambda c: -gain[c])[: self._pairs], gain
+                first, promise = sorted(pool, key=lambda c: -gain[c])[: self.n_pairs], gain
                 self.near[v], near = first, sorted(first)
             if size == 2:
-                few = sorted(sorted(near, key=lambda c: -max(gain[c], promise[c]))[: self._larger])
+                few = sorted(sorted(near, key=lambda c: -max(gain[c], promise[c]))[: self.n_larger])
         if not self.near[v]:
-            self.near[v] = candidates[: self._pairs]
+            self.near[v] = candidates[: self.n_pairs]
         return found
 
     def _list_larger(
@@ -199,13 +199,13 @@ class FamilyTable:
         new.sort(key=lambda family: len(family[1]))  # so that subsets are added before their supersets
         added = 0
         for (v, parents), score in zip(new, self.scores.families(new), strict=True):
-            if score > self._best_within(v, parents) + self._margin:
+            if score > self.best_within(v, parents) + self._margin:
                 self.sets[v][parents] = score
                 self.near[v] += [p for p in parents if p not in self.near[v]]
                 added += 1
         return added
 
-    def _best_within(self, v: int, parents: tuple[int, ...]) -> float:
+    def best_within(self, v: int, parents: tuple[int, ...]) -> float:
         """Highest local score of a listed set that is a subset of ``parents``."""
         known = self.sets[v]
         if 1 << len(parents) > len(known):
@@ -237,7 +237,7 @@ class FamilyTable:
                 if len(base) >= self.max_parents:
                     continue
                 more = [(v, tuple(sorted((*base, x)))) for x in self.near[v] if x not in parents]
-                least = max(self._best_within(v, base) + self._margin, own - within)
+                least = max(self.best_within(v, base) + self._margin, own - within)
                 found = zip(more, self.scores.families(more), strict=True)
                 around += [family for family, score in found if score > least]
         return self.add(around)

@@ -20,8 +20,9 @@ are compared in docs/results/tests-and-thresholds.md.
 
 **A fixed threshold** (cmi) does not depend on N. ``threshold="auto"`` lets the learner choose one of GRID: RAI and
 B-RAI fit with one after the other, the largest first, and keep the fit whose graph has the highest score on the
-training data. They stop early when the score falls twice in a row. Yehezkel and
-Lerner (2009) chose one threshold per network for RAI; the paper does not say which ones it used.
+training data. They stop when the score has risen and then fallen twice. Small thresholds can take very many tests,
+so a fit is cut at 200 d² tests (a million at most) or five times those of the best fit so far, or at max_tests.
+Yehezkel and Lerner (2009) chose one threshold per network for RAI; the paper does not say which ones it used.
 
 **Degrees of freedom** (``df=``): "strata", the default, is the sum of (states of X seen - 1)(states of Y seen - 1)
 over the occupied configurations of Z. "cells" counts occupied cells XYZ + Z - XZ - YZ. It is the same if every
@@ -59,7 +60,19 @@ from brai.runtime.checks import check_positive
 
 NAMES = ("cmi", "cmi-c1", "g2", "bayes-factor")
 DF = {"strata": STRATA, "cells": CELLS, "full": FULL}
-GRID = (0.5, 0.3, 0.2, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # thresholds of "auto", in nats; fewest tests first
+GRID = (
+    0.5,
+    0.3,
+    0.2,
+    0.12,
+    0.08,
+    0.05,
+    0.03,
+    0.02,
+    0.01,
+    0.005,
+    0.002,
+)  # thresholds of "auto", in nats; fewest tests first
 _THRESHOLD = {"cmi": 0.01, "cmi-c1": 1 / math.log(2)}
 
 

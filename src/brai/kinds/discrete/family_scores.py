@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from brai.kernels.interface import Array, Evidence, Verbs, register
+from brai.kernels.interface import Array, Evidence
 from brai.kernels.simd import in_common
-from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, begin, slice_further, test, turn
+from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, slice_further
 from brai.kinds.discrete.contingency import Cells, Sample, Work, cell_value, extend, grow, label_value, value_row
 from brai.runtime.jit import lean
 
@@ -58,8 +58,3 @@ def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
         )
     ready[LABELLED] = max(ready[LABELLED], n)
     return label_value(sample, cells, work, x, labels[n], n_labels[n], size, labels[n + 1])
-
-
-def register_verbs() -> None:
-    """Register the four functions for discrete samples."""
-    register(Sample, Verbs(begin, turn, test, family_value))

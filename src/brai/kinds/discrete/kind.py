@@ -17,7 +17,7 @@ from brai.graphs.pdag import PDAG, Family
 from brai.kinds.base import Kind, Sizes
 from brai.kinds.discrete import samples
 from brai.kinds.discrete.contingency import Cells, Sample, Work
-from brai.kinds.discrete.family_scores import register_verbs
+from brai.kinds.discrete.offspring import register_verbs
 from brai.runtime.checks import check_positive
 from brai.runtime.plain import decoded, encoded
 

@@ -235,26 +235,39 @@ def as_text(lines: Sequence[Result]) -> str:
 
 
 def picture(lines: Sequence[Result], path: Path) -> None:
-    """Both panels, as in the paper; bars are one standard error of the trials."""
+    """Both panels, as in the paper; bars are one standard error of the trials.
+
+    With more than two rules the left panel shows means instead of medians with bands.
+    """
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    one, two = figure.subplots(1, 2)
     shown = list(dict.fromkeys(line["rule"] for line in lines if line["panel"] == "left"))
+    few = len(shown) <= len(RULES)
+    figure = Figure(figsize=(11, 4.2 if few else 5.6), layout="constrained")
+    one, two = figure.subplots(1, 2)
     for rule in shown:
         left = [line for line in lines if line["panel"] == "left" and line["rule"] == rule]
         xs = [line["rows"] for line in left]
-        one.fill_between(xs, [line["least"] for line in left], [line["most"] for line in left], alpha=0.2, lw=0)
-        one.plot(xs, [line["median"] for line in left], "o-", label=f"median, {rule} (band: least to most)")
-    one.set(xlabel="rows", ylabel="distinct CPDAGs in the tree, s = 3", yscale="log")
-    one.legend(frameon=False)
+        if few:
+            one.fill_between(
+                xs, [line["least"] for line in left], [line["most"] for line in left], alpha=0.2, lw=0
+            )
+        label = f"median, {rule} (band: least to most)" if few else rule
+        one.plot(xs, [line["median" if few else "mean"] for line in left], "o-", ms=4, label=label)
+    one.set(xlabel="rows", ylabel=f"distinct CPDAGs in the tree, s = 3{'' if few else ' (mean)'}", yscale="log")
     for colour, rule in enumerate(shown):
         for curve, mark in (("B-RAI", "s-"), ("RAI", "o:")):
             own = [line for line in lines if line["panel"] == "right" and line["curve"] == f"{curve}, {rule}"]
             ys, bars = [line["predictive"] for line in own], [line["se_trials"] or 0.0 for line in own]
             said = "B-RAI, s = 2…5" if curve == "B-RAI" else "best of l = 1…27 RAI"
             at: Any = [line["ci_tests"] for line in own]
-            two.errorbar(at, ys, bars, fmt=mark, ms=5, color=f"C{colour}", capsize=2, label=f"{said}, {rule}")
-    two.set(xlabel="CI tests", ylabel="log predictive of 5000 rows")
-    two.legend(frameon=False, fontsize="small")
+            size = 5 if few or curve == "B-RAI" else 3
+            two.errorbar(at, ys, bars, fmt=mark, ms=size, color=f"C{colour}", capsize=2, label=f"{said}, {rule}")
+    two.set(xlabel="CI tests" + ("" if few else "; squares: B-RAI, s = 2…5; dots: best of l = 1…27 RAI"))
+    two.set(ylabel="log predictive of 5000 rows", xscale="linear" if few else "log")
+    if few:
+        one.legend(frameon=False)
+        two.legend(frameon=False, fontsize="small")
+    else:
+        figure.legend(*one.get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=130)

@@ -97,7 +97,7 @@ def _fitted(model: Any, one: Case) -> Result:
 
 def rai(one: Case, seed: int) -> Result:
     """RAI, with the tests of B-RAI and without a bootstrap."""
-    return _fitted(RAI(), one)
+    return _fitted(RAI(BRAI.paper().ci_test), one)
 
 
 def mmhc(one: Case, seed: int) -> Result:

@@ -1,0 +1,198 @@
+"""Parents that matter only together: all pairs of parents are scored, and larger sets grown from the best.
+
+A `FamilyTable` ranks candidate parents by the gain of each alone. If a variable depends on two others jointly
+(XOR, pedigrees, tables of two causes with many states), these rank low, and their family would not be scored.
+`deepen` adds to a table:
+
+1. **Pairs.** All pairs of parents of all variables are scored (`brai.kernels.parent_sets.strong_pairs`). The best
+   KEPT of each variable that beat their subsets are added.
+2. **Larger sets.** The best BASES sets of each variable are extended by every other variable; the best EXTENSIONS
+   of each that beat their subsets are added. This is repeated up to ``max_parents``.
+
+**Limits.** At most FAMILIES families of two parents are scored, fewer with more rows, since a score takes time in
+proportion to the rows. If there are more, each variable has a number of candidates, the best by their gain alone.
+A pair is then scored if one of the two is a candidate; a pair without any effect of its members can be missed.
+`Deepened.candidates` is this number, and docs/results/accuracy.md reports the recall. A deadline ends the work
+early; what is found by then is added.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.kernels.hill_climbing import TIE
+from brai.kernels.parent_sets import Kept, Singles, extensions, single_scores, strong_pairs
+from brai.kinds.scores import FamilyScores
+from brai.runtime.jit import announce
+from brai.runtime.workers import ALONE, Workers, on_all_clocks
+from brai.search.family_table import FamilyTable, Listed
+
+FAMILIES = 300_000_000  # with up to ROWS rows; in proportion fewer with more
+ROWS = 1000
+KEPT = 300  # pairs of a variable that are kept
+BASES, EXTENSIONS = 8, 8  # sets of a variable and size that are extended; extensions of each that are kept
+TASKS, CALL = 16, 4_000_000  # smallest number of tasks; families per compiled call, about a second
+
+
+class Deepened(NamedTuple):
+    """What was done."""
+
+    added: int  # parent sets
+    scored: int  # families of two parents
+    candidates: int  # per variable; all others if there was no limit
+    complete: bool  # whether all pairs of candidates were scored in time
+
+
+def candidates_within(d: int, n_rows: int) -> int:
+    """Number of candidates per variable such that at most FAMILIES families of two parents are scored."""
+    most = FAMILIES * min(1.0, ROWS / max(1, n_rows))
+    if d * (d - 1) * (d - 2) / 2 <= most:
+        return d - 1
+    return max(1, min(d - 1, int(most / (d * (d - 1)))))
+
+
+def deepen(
+    table: FamilyTable,
+    *,
+    candidates: int | None = None,
+    workers: Workers = ALONE,
+    deadline: float = math.inf,
+    advance: Callable[[], None] = lambda: None,
+) -> Deepened:
+    """Add pairs and larger sets to the table; ``candidates`` per variable, by default as many as the limit allows.
+
+    Variables with required parents keep the sets they have. ``advance`` is called after each task.
+    """
+    scores, d = table.scores, table.scores.data.n_variables
+    before = len(table)
+    free = ~table.required.any(axis=0)
+    n = candidates_within(d, scores.data.n_rows) if candidates is None else min(candidates, d - 1)
+    scored, complete = 0, True
+    if d - 1 > table.n_pairs and table.max_parents >= 2:
+        found, scored, complete = _pairs(table, free, n, workers, deadline, advance)
+        for v, own in enumerate(found):
+            table.sets[v] |= {pair: score for pair, score in own if pair not in table.sets[v]}
+            table.near[v] += list(dict.fromkeys(p for pair, _ in own for p in pair if p not in table.near[v]))[
+                : table.n_pairs
+            ]
+    if table.max_parents > 2 and d - 1 > table.n_larger:
+        complete = _larger(table, free, deadline) and complete
+    return Deepened(len(table) - before, scored, n, complete)
+
+
+def _pairs(
+    table: FamilyTable,
+    free: NDArray[np.bool_],
+    n: int,
+    workers: Workers,
+    deadline: float,
+    advance: Callable[[], None],
+) -> tuple[list[Listed], int, bool]:
+    """The best pairs of each variable with their scores, the number of families scored, and whether all were."""
+    scores, d = table.scores, len(free)
+    announce(strong_pairs, scores.kind.compiled_for(scores.data))
+    allowed = table.allowed & free
+    alone, single = np.empty(d), np.full((d, d), -np.inf)
+    single_scores(scores.evidence(4), allowed, alone, single)
+    parents = np.flatnonzero(allowed.any(axis=1))
+    singles = _nearest(alone, single, n)
+    each = len(singles.children) * len(parents) / max(1, math.comb(len(parents), 2))  # families of a pair, about
+    total = each * math.comb(len(parents), 2)
+    bounds = _blocks(len(parents), max(TASKS, math.ceil(total / CALL)))
+    shared = (scores, singles, parents, TIE, on_all_clocks(deadline))
+    keys = [f"pairs-{first}-{last}" for first, last in bounds]
+    results = workers.run(
+        _block, bounds, shared=shared, keys=keys, of=[n], kept=lambda own: own is not None, advance=advance
+    )
+    done = [own for own in results if own is not None]
+    scored = sum(int(own[3]) for own in done)
+    if not done:
+        return [[]] * d, 0, not results
+    children, pairs, values, _ = zip(*done, strict=True)
+    best = _best(np.concatenate(children), np.concatenate(pairs), np.concatenate(values), d)
+    return best, scored, len(done) == len(results)
+
+
+def _best(
+    children: NDArray[np.int64], pairs: NDArray[np.int32], values: NDArray[np.float64], d: int
+) -> list[Listed]:
+    """The KEPT pairs of highest score of each child, the best first."""
+    pairs = np.sort(pairs, axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -values, children))
+    starts = np.searchsorted(children[order], np.arange(d + 1))
+    found: list[Listed] = []
+    for first, last in pairwise(starts.tolist()):
+        own = order[first : min(last, first + KEPT)]
+        found.append(
+            [((a, b), value) for (a, b), value in zip(pairs[own].tolist(), values[own].tolist(), strict=True)]
+        )
+    return found
+
+
+def _nearest(alone: NDArray[np.float64], single: NDArray[np.float64], n: int) -> Singles:
+    """The n parents of highest score of each child, as lists of children."""
+    d = len(alone)
+    near = single > -np.inf
+    if n < d - 1:
+        rank = np.argsort(-np.round(single, 9), axis=0, kind="stable")[:n]
+        chosen = np.zeros((d, d), bool)
+        np.put_along_axis(chosen, rank, True, axis=0)
+        near &= chosen
+    starts = np.concatenate([[0], np.cumsum(near.sum(axis=1))]).astype(np.int64)
+    return Singles(alone, single, starts, np.nonzero(near)[1].astype(np.int64), near.astype(np.uint8))
+
+
+def _blocks(n: int, parts: int) -> list[tuple[int, int]]:
+    """Ranges of the first parent with about equal numbers of pairs."""
+    later = np.cumsum(np.arange(n - 1, -1, -1, dtype=float))
+    ends = np.searchsorted(later, np.linspace(0, later[-1], parts + 1)[1:]) + 1 if n > 1 else np.array([n])
+    edges = sorted({0, *np.minimum(ends, n).tolist()})
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def _block(
+    scores: FamilyScores, singles: Singles, parents: Any, margin: float, end: float, first: int, last: int
+) -> tuple[Any, Any, Any, int] | None:
+    """Variables, pairs and scores found in one block, and the number of families scored; None if time is over."""
+    if time.time() > end:
+        return None
+    d = len(singles.alone)
+    kept = Kept(np.zeros(d, np.int64), np.empty((d, KEPT)), np.empty((d, KEPT, 2), np.int32))
+    with scores.lent() as own:
+        scored = strong_pairs(own.evidence(4), singles, parents, first, last, margin, kept)
+    filled = np.arange(KEPT) < kept.n[:, None]
+    return np.repeat(np.arange(d), kept.n), kept.pairs[filled], kept.scores[filled], int(scored)
+
+
+def _larger(table: FamilyTable, free: NDArray[np.bool_], deadline: float) -> bool:
+    """Extend the best sets of each variable, size by size; whether there was time for all."""
+    scores = table.scores
+    evidence = scores.evidence(table.max_parents + 2)
+    announce(extensions, scores.kind.compiled_for(scores.data))
+    for v in np.flatnonzero(free & table.allowed.any(axis=0)).tolist():
+        if time.monotonic() > deadline:
+            return False
+        candidates = np.flatnonzero(table.allowed[:, v])
+        known = table.sets[v]
+        for size in range(2, table.max_parents):
+            bases = heapq.nlargest(BASES, ((score, own) for own, score in known.items() if len(own) == size))
+            for least, base in bases:
+                values = extensions(evidence, v, np.array(base), candidates)
+                rank = np.argsort(-values, kind="stable")[:EXTENSIONS]
+                for c, value in zip(candidates[rank].tolist(), values[rank].tolist(), strict=True):
+                    more = tuple(sorted((*base, c)))
+                    if value <= least + TIE or more in known:
+                        continue
+                    if value > table.best_within(v, more) + TIE:
+                        known[more] = value
+                        if c not in table.near[v]:
+                            table.near[v].append(c)
+    return True
