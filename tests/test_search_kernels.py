@@ -26,7 +26,7 @@ def test_toggles_are_differences_of_family_scores(rng, bdeu):
     for slots in (2**12, 2):  # with room for all families, and for two
         keys = rng.integers(1, 2**64, (6, 6), np.uint64)
         memo = hill_climbing.Memo(keys, np.zeros(slots, np.uint64), np.zeros(slots))
-        limits = hill_climbing.Limits(allowed.astype(np.uint8), 3, 20, 2**62)
+        limits = hill_climbing.Limits(allowed.astype(np.uint8), np.full(6, 3), 20, 2**62)
         arguments = Evidence(full_sample(data), cells, NO_RULE, work), adj, limits, memo
         delta, scored = hill_climbing.toggles(*arguments)
         again, fewer = hill_climbing.toggles(*arguments)
@@ -85,7 +85,7 @@ def test_perturbed_graphs_stay_dags(rng):
     state = np.array([9], np.uint64)
     edges = 0
     for _ in range(30):
-        hill_climbing.perturb(adj, allowed, 2, 5, state)
+        hill_climbing.perturb(adj, allowed, np.full(len(adj), 2), 5, state)
         reach = np.zeros((6, 1), np.uint64)
         hill_climbing.reachable(adj, reach)
         assert not any(hill_climbing.is_below(reach, i, i) for i in range(6))

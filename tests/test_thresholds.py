@@ -109,7 +109,7 @@ def test_a_rule_needs_a_number():
 
 
 def test_polish_and_chains_follow_the_choice(data):
-    model = BRAI(2, AUTO, random_state=1, n_draws=20).fit(data)
+    model = BRAI(2, AUTO, random_state=1, n_draws=300).fit(data)
     assert model.threshold_ in GRID
     assert model.log_score_ >= max(tried.log_score for tried in model.threshold_curve_)
     assert model.edge_probabilities().shape == (8, 8)

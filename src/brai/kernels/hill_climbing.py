@@ -69,7 +69,7 @@ class Limits(NamedTuple):
     """The constraints of a climb."""
 
     allowed: Array  # (d, d) uint8, see the docstring of the module
-    max_parents: int
+    max_parents: Array  # (d,) int64
     patience: int  # tabu search ends after this number of moves without a new best
     max_moves: int
 
@@ -105,7 +105,7 @@ def toggle_column(evidence: Evidence, adj: Array, limits: Limits, j: int, delta:
     now = memo.scores[slot]
     for i in range(d):
         delta[i, j] = -np.inf
-        if i == j or adj[i, j] or not allowed[i, j] or n >= limits.max_parents:
+        if i == j or adj[i, j] or not allowed[i, j] or n >= limits.max_parents[j]:
             continue
         slot, known = recalled(memo, here ^ memo.keys[i, j])
         if not known:
@@ -187,7 +187,7 @@ def is_listed(hashes: Array, n: int, value: int) -> bool:
 
 
 @njit
-def best_move(now: Climb, most: int, order: Array, keys: Array) -> tuple[int, int, int, float]:
+def best_move(now: Climb, most: Array, order: Array, keys: Array) -> tuple[int, int, int, float]:
     """Kind, i, j and gain of the best move to a DAG that is not in the tabu list; ``most`` is max_parents."""
     adj, delta, reach, tabu, here, n_tabu = now.adj, now.delta, now.reach, now.tabu, now.here[0], now.counts[3]
     n_parents = np.zeros(len(adj), np.int64)
@@ -201,7 +201,7 @@ def best_move(now: Climb, most: int, order: Array, keys: Array) -> tuple[int, in
             if gain > best + TIE and (adj[i, j] or (not adj[j, i] and not is_below(reach, j, i))):
                 if not is_listed(tabu, n_tabu, here ^ keys[i, j]):
                     kind, a, b, best = TOGGLE, i, j, gain
-            if adj[i, j] and n_parents[i] < most:
+            if adj[i, j] and n_parents[i] < most[i]:
                 gain = delta[i, j] + delta[j, i]
                 if gain > best + TIE and may_reverse(adj, reach, i, j):
                     if not is_listed(tabu, n_tabu, here ^ keys[i, j] ^ keys[j, i]):
@@ -255,7 +255,7 @@ def climb(evidence: Evidence, now: Climb, limits: Limits, order: Array, memo: Me
 
 
 @njit
-def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None:
+def perturb(adj: Array, allowed: Array, most: Array, n: int, state: Array) -> None:
     """Toggle n random edges; toggles that would violate a constraint or create a cycle are skipped."""
     d = len(adj)
     reach = np.zeros((d, (d + 63) // 64), np.uint64)
@@ -264,5 +264,7 @@ def perturb(adj: Array, allowed: Array, most: int, n: int, state: Array) -> None
         i, j = below(state, d), below(state, d)
         if adj[i, j]:
             adj[i, j] = allowed[i, j] == MUST
-        elif i != j and allowed[i, j] and not adj[j, i] and not is_below(reach, j, i) and adj[:, j].sum() < most:
+        elif (
+            i != j and allowed[i, j] and not adj[j, i] and not is_below(reach, j, i) and adj[:, j].sum() < most[j]
+        ):
             adj[i, j] = 1

@@ -215,9 +215,9 @@ def redraw_pair(space: Space, graph: Graph, u: int, v: int, state: Array) -> boo
 @lean
 def toggle(evidence: Evidence, space: Space, graph: Graph, i: int, j: int, state: Array) -> bool:
     """TOGGLE: delete i → j if present, else reverse j → i if present, else add i → j. Proposals are symmetric."""
-    keys, most = space.memo.keys, graph.parents.shape[1]
+    keys = space.memo.keys
     delete, reverse = has_parent(graph, j, i), has_parent(graph, i, j)
-    if not delete and (graph.n_parents[j] >= most or not space.allowed[i, j]):
+    if not delete and (graph.n_parents[j] >= space.most[j] or not space.allowed[i, j]):
         return False
     if (delete and space.allowed[i, j] == MUST) or (reverse and space.allowed[j, i] == MUST):
         return False

@@ -32,6 +32,7 @@ class Space(NamedTuple):
     entries: Array  # (slots,) int64
     memo: Memo
     allowed: Array  # (d, d) uint8: an edge is allowed (1), forbidden (0) or required (MUST)
+    most: Array  # (d,) int64: largest number of parents of a variable
     partners: Array  # (d, k) int64: possible partners of a node in a PAIR move, padded with -1
     found: Array  # (4, most sets of a variable) int64: admissible sets
     weights: Array  # (4, most sets of a variable) float64: their weights

@@ -18,16 +18,17 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
+from brai.graphs.pdag import PDAG, Draw, Family, cpdag_of, families_of
 from brai.learners.base import bounds_of
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
@@ -188,7 +189,7 @@ class BRAI(RecursiveLearner):
                 with status(self.verbose, "searching on from the tree"):
                     bounds = self._bounds(scores.data.names)._asdict()
                     table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
-                    deepen(table, workers=workers, deadline=deadline)
+                    self._joint = deepen(table, workers=workers, deadline=_halfway(deadline)).families
                     found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
                 best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, chosen, best)
@@ -246,6 +247,9 @@ class BRAI(RecursiveLearner):
         table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
         table.add(family for leaf in self.tree_.leaves for family in leaf.families)
         table.add(best)
+        if (joint := getattr(self, "_joint", None)) is None:  # a loaded model
+            joint = deepen(table, workers=workers, deadline=_halfway(deadline)).families
+        table.add(joint)
         table.grow(best, SLACK)
         least, n = self.log_score_ - MODES, 2 * self.n_chains
         climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
@@ -260,7 +264,7 @@ class BRAI(RecursiveLearner):
                 starts=starts,
                 thin=thin,
                 burn_in=thin * n_draws // 2,
-                max_parents=max(table.max_parents, *(len(own) for start in starts for _, own in start)),
+                max_parents=_limits(table.max_parents, starts, len(names)),
                 seed=_branch(self._seed, 1),
                 deadline=deadline,
                 advance=advance,
@@ -348,6 +352,20 @@ class BRAI(RecursiveLearner):
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
         check_is_fitted(self)
         return count_distinct(self.tree_, limit)
+
+
+def _halfway(deadline: float) -> float:
+    """Half of the time that is left."""
+    return deadline if math.isinf(deadline) else (time.monotonic() + deadline) / 2
+
+
+def _limits(max_parents: int, starts: Sequence[Sequence[Family]], d: int) -> NDArray[np.int64]:
+    """Most parents of each variable: ``max_parents``, or as many as it has in a start."""
+    most = np.full(d, max_parents, np.int64)
+    for start in starts:
+        for v, own in start:
+            most[v] = max(most[v], len(own))
+    return most
 
 
 def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:

@@ -22,7 +22,7 @@ from brai.kinds import kind_named, kind_of
 from brai.posterior import mcmc
 from brai.runtime.memory import CURE, SPARE, Estimate, available, check
 from brai.runtime.workers import here
-from brai.search import family_table
+from brai.search import family_table, joint_parents
 from brai.tree import parallel_growth
 
 __all__ = ["Estimate", "available", "check", "estimate", "foresee"]
@@ -55,6 +55,8 @@ def estimate(  # arguments: options of a public function, by keyword
     parts |= parallel_growth.bytes_needed(n_rows, n_variables, s, sizes, workers)
     if polish:
         parts["search"] = family_table.bytes_needed(n_rows, n_variables, max_parents)
+        if n_variables > family_table.PAIRS + 1:
+            parts["search"] += joint_parents.bytes_needed(n_variables)
     if chains:
         parts["chains"] = mcmc.bytes_needed(n_rows, levels, max_parents, chains, draws)
     return Estimate(parts)

@@ -57,17 +57,24 @@ _SLOTS = 2**18  # entries of the cache of local scores of families outside the t
 class Space:
     """A copy of a table, prepared for chains; sets added to the table later are not included.
 
-    A node has at most ``most`` parents: ``max_parents`` (default: that of the table) or, if larger, the size of
-    the largest set in the table.
+    A node has at most ``max_parents`` parents (default: that of the table) or, if larger, as many as its largest
+    set in the table. ``most`` is the largest of these limits.
     """
 
-    def __init__(self, table: FamilyTable, seed: np.random.SeedSequence, max_parents: int | None = None):
+    def __init__(
+        self,
+        table: FamilyTable,
+        seed: np.random.SeedSequence,
+        max_parents: int | NDArray[np.int64] | None = None,
+    ):
         self.names, self.d = table.scores.data.names, table.scores.data.n_variables
         self.scores, self.key = table.scores, secrets.token_hex(8)
         announce(mcmc_moves.run, table.scores.kind.compiled_for(table.scores.data))
         sets = table.arrays()
-        largest = int(np.diff(sets.begin).max())
-        self.most = min(self.d - 1, max(table.max_parents if max_parents is None else max_parents, largest))
+        most = np.full(self.d, table.max_parents if max_parents is None else max_parents, np.int64)
+        np.maximum(most, np.maximum.reduceat(np.diff(sets.begin), sets.first[:-1]), out=most)
+        np.minimum(most, self.d - 1, out=most)
+        self.most = int(most.max())
         rng = np.random.Generator(np.random.PCG64(seed))
         keys = rng.integers(1, 2**64, (self.d, self.d), np.uint64)
         slots = 1 << int(2 * len(table)).bit_length()
@@ -85,6 +92,7 @@ class Space:
             entries,
             Memo(keys, np.zeros(0, np.uint64), np.zeros(0)),
             table.bounds,
+            most,
             partners,
             np.zeros((4, 0), np.int64),
             np.zeros((4, 0)),
@@ -104,9 +112,9 @@ class Space:
             raise ValueError(f"a start has {len(own)} families for {self.d} variables: give one for each variable")
         PDAG.from_parents(self.names, [own[v] for v in range(self.d)])  # raises for a cycle
         for v, parents in start:
-            if len(parents) > self.most:
+            if len(parents) > (most := int(self.arrays.most[v])):
                 raise ValueError(
-                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {self.most} are allowed: "
+                    f"a start gives {self.names[v]!r} {len(parents)} parents, at most {most} are allowed: "
                     "add the family to the table or raise its max_parents"
                 )
             if not self.arrays.allowed[list(parents), v].all():
@@ -216,7 +224,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     starts: Sequence[Sequence[Family]] = (),
     thin: int = 100,
     burn_in: int = 10_000,
-    max_parents: int | None = None,
+    max_parents: int | NDArray[np.int64] | None = None,
     seed: RandomState = 0,
     shares: Sequence[float] = tuple(MOVES.values()),
     deadline: float = math.inf,
@@ -226,9 +234,10 @@ def sample_dags(  # arguments: options of a public function, by keyword
     """Draw n DAGs from each of several chains, one every ``thin`` steps after ``burn_in`` steps.
 
     There is one chain for each of ``starts``, DAGs given as families. By default a single chain starts with the
-    required edges only; these are in every DAG drawn. ``max_parents`` is that of the table by default; the largest
-    set in the table raises the limit. ``shares`` are the probabilities of the kinds of moves, as in KINDS. During
-    burn-in, families of the chains that are not in the table are added to it; later it does not change.
+    required edges only; these are in every DAG drawn. ``max_parents`` is that of the table by default, or an array
+    with a limit for each variable; the largest set of a variable in the table raises its limit. ``shares`` are the
+    probabilities of the kinds of moves, as in KINDS. During burn-in, families of the chains that are not in the
+    table are added to it; later it does not change.
 
     ``advance`` is called after each of BLOCKS parts of the draws. At ``deadline`` (`time.monotonic`) sampling
     stops: then there are fewer than n draws, equally many from each chain, and at least a tenth of n.
@@ -240,7 +249,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     >>> found.edge_frequencies().shape
     (1, 5, 5)
     """
-    most = table.max_parents if max_parents is None else max_parents
+    most = table.max_parents if max_parents is None else int(np.max(max_parents))
     for name, value, least in (("n", n, 1), ("burn_in", burn_in, 0), ("thin", thin, 1), ("max_parents", most, 0)):
         check_count(name, value, least)
     if not table.bounds.any():  # no edge is allowed, for example because all variables are constant

@@ -135,13 +135,15 @@ def climbed_graph(
 ) -> tuple[tuple[Family, ...], float, bool] | None:
     """Tabu search from a DAG: the best families, their log score, and whether the search finished in time.
 
-    The limit on parents is ``max_parents`` or, if larger, the largest parent set of the DAG. Returns None if
-    ``end`` (`time.time`) is past.
+    The limit on the parents of a variable is ``max_parents`` or, if larger, its number of parents in the DAG.
+    Returns None if ``end`` (`time.time`) is past.
     """
     if time.time() > end:
         return None
     d = scores.data.n_variables
-    most = max(max_parents, *(len(parents) for _, parents in families))
+    most = np.full(d, max_parents, np.int64)
+    for v, parents in families:
+        most[v] = max(max_parents, len(parents))
     start, orders = adjacency_of(families, d), [range(d)]
     with scores.lent() as own:
         found = hill_climb(

@@ -53,7 +53,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
     start: NDArray[np.integer] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     required: NDArray[np.bool_] | None = None,
-    max_parents: int | None = None,
+    max_parents: int | NDArray[np.int64] | None = None,
     tabu: int = 20,
     patience: int = 20,
     restarts: int = 0,
@@ -69,14 +69,15 @@ def hill_climb(  # arguments: options of a public function, by keyword
     edge i → j may be added. ``required`` edges must be in ``start``; they stay, whatever max_parents is. ``tabu``
     is the length of the tabu list, 0 for plain hill climbing. Tabu search ends after ``patience`` moves without a
     new best score. ``orders`` are orders of the variables that break ties, one climb each; None for the two
-    described above. At ``deadline`` (`time.monotonic`) the best DAG so far is returned.
+    described above. ``max_parents`` is one limit for all variables, or an array with one for each. At ``deadline``
+    (`time.monotonic`) the best DAG so far is returned.
     """
     d = scores.data.n_variables
     must = np.zeros((d, d), bool) if required is None else np.array(required, bool)
     may = ~np.eye(d, dtype=bool) if allowed is None else np.array(allowed, bool) | must
     limits = Limits(
         may + must.astype(np.uint8),
-        d if max_parents is None else max_parents,
+        np.full(d, d if max_parents is None else max_parents, np.int64),
         patience,
         max_moves or NO_LIMIT,
     )
@@ -89,7 +90,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
     for i, j in np.argwhere(must & (base == 0)):
         names = scores.data.names
         raise ValueError(f"start lacks the required edge {names[i]!r} → {names[j]!r}: add it, or leave start out")
-    evidence = scores.evidence(3 + max(min(limits.max_parents, d - 1), int(base.sum(axis=0).max())))
+    evidence = scores.evidence(3 + max(min(int(limits.max_parents.max()), d - 1), int(base.sum(axis=0).max())))
     delta, scored = toggles(evidence, base, limits, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)

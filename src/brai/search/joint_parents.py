@@ -28,17 +28,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from brai.graphs.pdag import Family
 from brai.kernels.hill_climbing import TIE
 from brai.kernels.parent_sets import Kept, Singles, extensions, single_scores, strong_pairs
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
 from brai.runtime.workers import ALONE, Workers, on_all_clocks
-from brai.search.family_table import FamilyTable, Listed
+from brai.search.family_table import SET, FamilyTable, Listed
 
 FAMILIES = 300_000_000  # with up to ROWS rows; in proportion fewer with more
 ROWS = 1000
-KEPT = 300  # pairs of a variable that are kept
+KEPT, LEAST, ALL_KEPT = 300, 30, 250_000  # pairs of a variable that are kept; fewer if all would be more
 BASES, EXTENSIONS = 8, 8  # sets of a variable and size that are extended; extensions of each that are kept
+NEAR = 30.0  # nats
 TASKS, CALL = 16, 4_000_000  # smallest number of tasks; families per compiled call, about a second
 
 
@@ -49,6 +51,7 @@ class Deepened(NamedTuple):
     scored: int  # families of two parents
     candidates: int  # per variable; all others if there was no limit
     complete: bool  # whether all pairs of candidates were scored in time
+    families: tuple[Family, ...]  # those added that score at most NEAR nats below the variable's best
 
 
 def candidates_within(d: int, n_rows: int) -> int:
@@ -57,6 +60,11 @@ def candidates_within(d: int, n_rows: int) -> int:
     if d * (d - 1) * (d - 2) / 2 <= most:
         return d - 1
     return max(1, min(d - 1, int(most / (d * (d - 1)))))
+
+
+def kept_of(d: int) -> int:
+    """Number of pairs that are kept for each of d variables."""
+    return max(LEAST, min(KEPT, ALL_KEPT // d))
 
 
 def deepen(
@@ -72,20 +80,26 @@ def deepen(
     Variables with required parents keep the sets they have. ``advance`` is called after each task.
     """
     scores, d = table.scores, table.scores.data.n_variables
-    before = len(table)
-    free = ~table.required.any(axis=0)
+    before = [set(own) for own in table.sets]
+    free: NDArray[np.bool_] = np.logical_not(table.required).all(axis=0)
     n = candidates_within(d, scores.data.n_rows) if candidates is None else min(candidates, d - 1)
     scored, complete = 0, True
     if d - 1 > table.n_pairs and table.max_parents >= 2:
         found, scored, complete = _pairs(table, free, n, workers, deadline, advance)
-        for v, own in enumerate(found):
-            table.sets[v] |= {pair: score for pair, score in own if pair not in table.sets[v]}
-            table.near[v] += list(dict.fromkeys(p for pair, _ in own for p in pair if p not in table.near[v]))[
-                : table.n_pairs
-            ]
+        for v, pairs in enumerate(found):
+            table.sets[v] |= {pair: score for pair, score in pairs if pair not in table.sets[v]}
+            fresh = dict.fromkeys(p for pair, _ in pairs for p in pair if p not in table.near[v])
+            table.near[v] += list(fresh)[: table.n_pairs]
     if table.max_parents > 2 and d - 1 > table.n_larger:
         complete = _larger(table, free, deadline) and complete
-    return Deepened(len(table) - before, scored, n, complete)
+    added = 0
+    families: list[Family] = []
+    for v, own in enumerate(table.sets):
+        new = own.keys() - before[v]
+        added += len(new)
+        least = max(own.values()) - NEAR
+        families += sorted((v, parents) for parents in new if own[parents] >= least)
+    return Deepened(added, scored, n, complete, tuple(families))
 
 
 def _pairs(
@@ -124,13 +138,13 @@ def _pairs(
 def _best(
     children: NDArray[np.int64], pairs: NDArray[np.int32], values: NDArray[np.float64], d: int
 ) -> list[Listed]:
-    """The KEPT pairs of highest score of each child, the best first."""
+    """The pairs of highest score of each child, the best first."""
     pairs = np.sort(pairs, axis=1)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], -values, children))
     starts = np.searchsorted(children[order], np.arange(d + 1))
     found: list[Listed] = []
     for first, last in pairwise(starts.tolist()):
-        own = order[first : min(last, first + KEPT)]
+        own = order[first : min(last, first + kept_of(d))]
         found.append(
             [((a, b), value) for (a, b), value in zip(pairs[own].tolist(), values[own].tolist(), strict=True)]
         )
@@ -165,10 +179,11 @@ def _block(
     if time.time() > end:
         return None
     d = len(singles.alone)
-    kept = Kept(np.zeros(d, np.int64), np.empty((d, KEPT)), np.empty((d, KEPT, 2), np.int32))
+    most = kept_of(d)
+    kept = Kept(np.zeros(d, np.int64), np.empty((d, most)), np.empty((d, most, 2), np.int32))
     with scores.lent() as own:
         scored = strong_pairs(own.evidence(4), singles, parents, first, last, margin, kept)
-    filled = np.arange(KEPT) < kept.n[:, None]
+    filled = np.arange(most) < kept.n[:, None]
     return np.repeat(np.arange(d), kept.n), kept.pairs[filled], kept.scores[filled], int(scored)
 
 
@@ -196,3 +211,9 @@ def _larger(table: FamilyTable, free: NDArray[np.bool_], deadline: float) -> boo
                         if c not in table.near[v]:
                             table.near[v].append(c)
     return True
+
+
+def bytes_needed(d: int) -> float:
+    """Estimated bytes of the search for pairs, and of the sets that are kept."""
+    tasks = max(TASKS, min(FAMILIES, d**3 / 2) / CALL)
+    return 17.0 * d * d + d * kept_of(d) * (SET + 24.0 * tasks / 4)

@@ -143,9 +143,8 @@ def as_text(lines: Sequence[Result]) -> str:
     out += [f"| | paper | {' | '.join(used)} |", "|---" * (len(used) + 2) + "|"]
     for network in networks:
         pairs = [[own.get((network, label(learner, name))) for learner in ("RAI", "B-RAI")] for name in used]
-        paper = next(
-            ([line["paper"] for line in pair] for pair in pairs if all(_published(one) for one in pair)), []
-        )
+        published = [[line["paper"] for line in pair if line and "paper" in line] for pair in pairs]
+        paper = next((pair for pair in published if len(pair) == 2), [])
         cells = [
             " → ".join("" if line is None else f"{line['predictive']:.0f}" for line in pair) + _notes(pair)
             for pair in pairs
@@ -156,10 +155,6 @@ def as_text(lines: Sequence[Result]) -> str:
         distance = "" if row["distance"] is None else f"{row['distance']:.1%}"
         out.append(f"| {row['reading']} | {row['ahead']} of {row['networks']} | {distance} |")
     return "\n".join(out) + "\n"
-
-
-def _published(line: Result | None) -> bool:
-    return line is not None and "paper" in line
 
 
 def _notes(pair: Sequence[Result | None]) -> str:
@@ -186,7 +181,7 @@ def picture(lines: Sequence[Result], path: Path) -> None:
             y = row + 0.8 * ((place + 0.5) / len(used) - 0.5)
             colour = f"C{place // 2}" if len(used) > 5 else f"C{place}"
             style = ":" if name.endswith("-unverified") else "-"
-            shown = {"label": name} if row == 0 else {}
+            shown: dict[str, Any] = {"label": name} if row == 0 else {}
             axes.plot(xs, [y] * len(xs), style, color=colour, lw=1)
             axes.plot(xs[:1], [y], "o", mfc="none", color=colour, ms=4)
             axes.plot(xs[-1:], [y], "s" if style == ":" else "o", color=colour, ms=4, **shown)

@@ -1,0 +1,201 @@
+"""Pairs of parents of all variables at once, and larger sets grown from the best ones."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from brai import BRAI, OrderSearch
+from brai.data.dataset import Dataset
+from brai.kernels.hill_climbing import TIE
+from brai.kernels.interface import begin, each_value, family_value, offspring, turn
+from brai.kernels.parent_sets import Kept, keep, strong_pairs
+from brai.kinds.scores import FamilyScores
+from brai.runtime.jit import njit
+from brai.runtime.workers import Workers
+from brai.search import joint_parents
+from brai.search.family_table import FamilyTable
+from brai.search.joint_parents import candidates_within, deepen
+from conftest import random_data
+
+kernels = pytest.mark.kernels
+ARITIES = ([2, 3, 4, 2, 5, 3], [2, 40, 70, 3, 21, 12], [9, 9, 9, 2, 33, 2])
+
+
+@njit
+def scored(evidence, children, parents, n, least, out):
+    """`offspring` after a change of all parents."""
+    begin(evidence)
+    turn(evidence, 0)
+    offspring(evidence, children, parents, n, least, out)
+
+
+def skewed(rng, arities, rows):
+    codes = [np.minimum((rng.random(rows) ** 2 * a).astype(int), a - 1) for a in arities]
+    return Dataset.from_codes(np.stack(codes, axis=1), arities=arities)
+
+
+@kernels
+@pytest.mark.parametrize("score", ["bdeu", "bic"])
+@pytest.mark.parametrize("arities", ARITIES)
+def test_offspring_have_the_scores_of_their_families(rng, score, arities):
+    scores = FamilyScores(skewed(rng, arities, 150), score)
+    evidence, d = scores.evidence(5), len(arities)
+    for n in range(4):
+        own = rng.choice(d, n, replace=False)
+        children = np.array([c for c in range(d) if c not in own])
+        parents = np.zeros(4, np.int64)
+        parents[:n] = own
+        out, free = np.empty(len(children)), np.full(len(children), -np.inf)
+        scored(evidence, children, parents, n, free, out)
+        expected = np.array(scores.families([(c, tuple(sorted(own.tolist()))) for c in children.tolist()]))
+        assert out == pytest.approx(expected, abs=1e-8)
+        least = expected + rng.normal(0, 20, len(children))
+        scored(evidence, children, parents, n, least, out)
+        above = expected > least
+        assert out[above] == pytest.approx(expected[above], abs=1e-8)
+        low = out[~above]
+        assert ((low == -np.inf) | (np.abs(low - expected[~above]) < 1e-8)).all()
+    for buffer in (evidence.work.counts, evidence.work.margins, evidence.work.scratch):
+        assert not buffer.any()
+
+
+@kernels
+def test_other_kinds_score_child_by_child(rng):
+    scores = FamilyScores(random_data(rng, 5, 60, 3))
+    evidence, out = scores.evidence(4), np.empty(2)
+    begin(evidence)
+    each_value(evidence, np.array([1, 3]), np.array([0, 2]), 2, np.zeros(2), out)
+    begin(evidence)
+    assert out.tolist() == [family_value(evidence, x, np.array([0, 2]), 2) for x in (1, 3)]
+
+
+@kernels
+def test_a_heap_keeps_the_best(rng):
+    for n in (0, 1, 7, 40):
+        kept = Kept(np.zeros(1, np.int64), np.empty((1, 7)), np.empty((1, 7, 2), np.int32))
+        values = rng.normal(size=n)
+        for i, value in enumerate(values):
+            if kept.n[0] < 7 or value > kept.scores[0, 0]:
+                keep(kept, 0, value, i, i + 1)
+        m = int(kept.n[0])
+        assert sorted(kept.scores[0, :m]) == sorted(values)[-7:]
+        assert all(
+            values[a] == s and b == a + 1 for s, (a, b) in zip(kept.scores[0, :m], kept.pairs[0, :m], strict=True)
+        )
+
+
+def brute_force(scores, allowed):
+    """All pairs that beat their subsets."""
+    d, found = scores.data.n_variables, {}
+    for v in range(d):
+        for pair in combinations([p for p in range(d) if allowed[p, v]], 2):
+            subsets = [(v, ()), (v, pair[:1]), (v, pair[1:])]
+            value, *lower = scores.families([(v, pair), *subsets])
+            if value > max(lower) + TIE:
+                found[v, pair] = value
+    return found
+
+
+def test_all_pairs_that_beat_their_subsets_are_added(rng):
+    data = random_data(rng, 9, 80, 3)
+    scores = FamilyScores(data)
+    allowed = (rng.random((9, 9)) < 0.8) & ~np.eye(9, dtype=bool)
+    table = FamilyTable(scores, pairs=2, larger=0, max_parents=2, allowed=allowed)
+    done = deepen(table)
+    assert done.complete
+    assert done.candidates == 8
+    assert done.scored == sum(len(list(combinations(range(n), 2))) for n in allowed.sum(axis=0))
+    expected = brute_force(scores, allowed)
+    assert len(expected) > 3
+    found = {(v, own): s for v, sets in enumerate(table.sets) for own, s in sets.items() if len(own) == 2}
+    assert found == pytest.approx(expected)
+
+
+def test_with_few_candidates_one_of_the_pair_is_a_candidate(rng):
+    data = random_data(rng, 9, 80, 3)
+    scores = FamilyScores(data)
+    table = FamilyTable(scores, pairs=2, larger=0, max_parents=2)
+    done = deepen(table, candidates=1)
+    assert done.candidates == 1
+    assert done.scored < 9 * 28
+    known = brute_force(scores, table.allowed)
+    found = {(v, own) for v, sets in enumerate(table.sets) for own in sets if len(own) == 2}
+    assert found <= set(known)
+    for v, pair in known:
+        gains = scores.families([(v, (p,)) for p in range(9) if p != v])
+        best = [p for p in range(9) if p != v][int(np.argmax(gains))]
+        assert best not in pair or (v, pair) in found
+
+
+def xor_table(rng, noise, rows=300):
+    """v0 is the exclusive or of v1 and v2, with some noise; the others are coins."""
+    codes = rng.integers(0, 2, (rows, noise + 3))
+    codes[:, 0] = codes[:, 1] ^ codes[:, 2] ^ (rng.random(rows) < 0.05)
+    return Dataset.from_codes(codes, arities=[2] * (noise + 3), names=[f"v{i}" for i in range(noise + 3)])
+
+
+def test_parents_without_an_effect_of_their_own_are_found(rng):
+    data = xor_table(rng, 70)
+    table = FamilyTable(FamilyScores(data), pairs=10)
+    assert (1, 2) not in table.sets[0]
+    assert deepen(table).added > 0
+    assert max(table.sets[0], key=table.sets[0].get) == (1, 2)
+    graph = OrderSearch(pairs=10, restarts=3).fit(data).cpdag_
+    assert {frozenset(("v0", "v1")), frozenset(("v0", "v2"))} <= {frozenset(e) for e in graph.directed_edges()} | {
+        frozenset(e) for e in graph.undirected_edges()
+    }
+
+
+def test_larger_sets_are_grown_from_the_best(rng):
+    codes = rng.integers(0, 2, (600, 40))
+    codes[:, 0] = (codes[:, 1] ^ codes[:, 2]) | codes[:, 3]
+    data = Dataset.from_codes(codes, arities=[2] * 40)
+    table = FamilyTable(FamilyScores(data), pairs=4, larger=3)
+    assert (1, 2, 3) not in table.sets[0]
+    deepen(table)
+    assert max(table.sets[0], key=table.sets[0].get) == (1, 2, 3)
+
+
+def test_workers_checkpoints_and_required_edges_change_nothing_else(rng, tmp_path):
+    data = random_data(rng, 12, 90, 3)
+    scores = FamilyScores(data)
+    required = np.zeros((12, 12), bool)
+    required[3, 5] = True
+    tables = [FamilyTable(scores, pairs=4, larger=3, required=required) for _ in range(2)]
+    before = dict(tables[0].sets[5])
+    deepen(tables[0])
+    deepen(tables[1], workers=Workers(2))
+    assert tables[0].sets == tables[1].sets
+    assert tables[0].sets[5] == before
+
+
+def test_when_time_is_over_nothing_is_added(rng):
+    table = FamilyTable(FamilyScores(random_data(rng, 12, 90, 3)), pairs=4, larger=3)
+    before = len(table)
+    done = deepen(table, deadline=time.monotonic() - 1)
+    assert not done.complete
+    assert len(table) == before
+    assert done.added == 0
+
+
+def test_the_limit_on_families(monkeypatch):
+    assert candidates_within(100, 500) == 99
+    assert candidates_within(700, 500) == 699
+    few = candidates_within(5000, 500)
+    assert 5 < few < 50
+    assert candidates_within(5000, 10_000) == 1
+    monkeypatch.setattr(joint_parents, "FAMILIES", 200)
+    assert candidates_within(12, 100) == 1
+
+
+@pytest.mark.slow
+def test_the_default_finds_joint_parents(rng):
+    model = BRAI(random_state=0).fit(xor_table(rng, 70))
+    near = model.cpdag_.skeleton()
+    assert near[0, 1]
+    assert near[0, 2]
+    assert strong_pairs is not None
