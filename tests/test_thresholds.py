@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brai import BRAI, MMHC, RAI, CITest, load, load_network, save
-from brai.learners.rai import PATIENCE, BudgetWarning
+from brai.learners.rai import BudgetWarning
 from brai.research.paper import readings
 from brai.show.report.build import page_data
 from brai.tree.independence import GRID
@@ -51,11 +51,13 @@ def test_the_choice_is_the_best_single_fit(data, which):
     assert np.array_equal(same.n_ci_tests_, chosen.n_ci_tests_)
 
 
-def test_small_thresholds_are_left_out_after_two_lower_scores(data):
-    scores = [tried.log_score for tried in RAI(AUTO).fit(data).threshold_curve_]
-    best = int(np.argmax(scores))
-    assert len(scores) in (best + 1 + PATIENCE, len(GRID))
-    assert len(scores) < len(GRID)  # or this test shows nothing
+def test_no_smaller_threshold_is_tried_after_a_truncated_fit(data, monkeypatch):
+    assert len(RAI(AUTO).fit(data).threshold_curve_) == len(GRID)
+    monkeypatch.setattr("brai.learners.rai.TRY_TESTS", 30)
+    monkeypatch.setattr("brai.learners.rai.RISE", 1)
+    curve = RAI(AUTO).fit(data).threshold_curve_
+    assert [tried.truncated for tried in curve] == [False] * (len(curve) - 1) + [True]
+    assert len(curve) < len(GRID)
 
 
 def test_limits_are_told(data):

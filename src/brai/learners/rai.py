@@ -20,7 +20,6 @@ from brai.tree.rai import Learner, rai
 
 MAX_TESTS = 100_000_000
 TRY_TESTS, EACH, RISE = 1_000_000, 200, 5  # limits on the tests of a try with "auto", see `_try_tests`
-PATIENCE = 2  # thresholds below the best one; smaller ones, which cost most, are not tried if these score lower
 
 
 class BudgetWarning(UserWarning):
@@ -88,7 +87,7 @@ class RecursiveLearner(StructureLearner):
             return Chosen(learner, one(learner, ""), [])
         curve: list[Try] = []
         best: tuple[Learner, Fit] | None = None
-        association, top = None, 0
+        association = None
         for choice in test.choices:
             if best is not None and time.monotonic() > deadline:
                 break
@@ -98,8 +97,8 @@ class RecursiveLearner(StructureLearner):
             association, found = learner.association, one(learner, f"{choice.threshold}-")
             curve.append(Try.of(choice, learner, found))
             if best is None or found.draw.log_score > best[1].draw.log_score:
-                best, top = (learner, found), len(curve)
-            if 1 < top <= len(curve) - PATIENCE:  # the score has risen, and has fallen since
+                best = learner, found
+            if curve[-1].truncated:  # smaller thresholds take even more tests
                 break
         assert best is not None
         if time.monotonic() > deadline and len(curve) < len(test.choices):

@@ -20,8 +20,8 @@ are compared in docs/results/tests-and-thresholds.md.
 
 **A fixed threshold** (cmi) does not depend on N. ``threshold="auto"`` lets the learner choose one of GRID: RAI and
 B-RAI fit with one after the other, the largest first, and keep the fit whose graph has the highest score on the
-training data. They stop when the score has risen and then fallen twice. Small thresholds can take very many tests,
-so a fit is cut at 200 d² tests (a million at most) or five times those of the best fit so far, or at max_tests.
+training data. A smaller threshold takes more tests, in the end very many. So a fit is cut at 200 d² tests (at most
+a million) or five times those of the best fit so far, or at max_tests; no smaller threshold is tried after that.
 Yehezkel and Lerner (2009) chose one threshold per network for RAI; the paper does not say which ones it used.
 
 **Degrees of freedom** (``df=``): "strata", the default, is the sum of (states of X seen - 1)(states of Y seen - 1)
