@@ -187,13 +187,13 @@ def test_verbose_shows_progress(rng, capsys):
 @pytest.mark.parametrize(("polish", "share"), [(True, 0.4), (False, 1.0)])
 def test_a_budget_leaves_time_for_the_search(polish, share, monkeypatch):
     seen = []
-    start = BRAI._start
+    chosen = BRAI._chosen
 
-    def noted(self, X, deadline):
+    def noted(self, scores, one, deadline):
         seen.append(deadline - time.monotonic())
-        return start(self, X, deadline)
+        return chosen(self, scores, one, deadline)
 
-    monkeypatch.setattr(BRAI, "_start", noted)
+    monkeypatch.setattr(BRAI, "_chosen", noted)
     BRAI(polish=polish, budget=1000, random_state=0).fit(load_network("cancer").sample(50, random_state=0))
     assert seen == [pytest.approx(1000 * share, abs=50)]
 

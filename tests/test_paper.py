@@ -12,6 +12,7 @@ import subprocess
 import sys
 from importlib.resources import files
 from itertools import pairwise
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import jsonschema
@@ -603,7 +604,8 @@ def test_pooled_errors_are_those_of_all_trials(monkeypatch):
     """Blocks of ten trials and what is left, as if all trials of a set were at hand."""
     drawn = {}
 
-    def trial(one, seed):
+    def trial(one, seed, tests):
+        one = one.train
         values = np.random.default_rng(seed).normal((100, -500), (5, 20), (27, 2)) - (0, 30 * one)
         own = {
             f"{c}, {rule}": values[: 4 if c == "B-RAI" else 27] for rule in figure3.RULES for c in ("B-RAI", "RAI")
@@ -612,7 +614,8 @@ def test_pooled_errors_are_those_of_all_trials(monkeypatch):
         return own
 
     monkeypatch.setattr(figure3, "_trial", trial)
-    monkeypatch.setattr(figure3, "case", lambda folder, network, version: version)
+    monkeypatch.setattr(figure3, "_tests_of", lambda train, rule, seed: None)
+    monkeypatch.setattr(figure3, "case", lambda folder, network, version: SimpleNamespace(train=version))
     made = [cell for cell in figure3.cells(None, 3, 23, seed=6) if cell.key[0] == "right"]
     assert [cell.key[3] for cell in made[::3]] == ["trials 1-10", "trials 11-20", "trials 21-23"]
     rows = figure3.flat(made, [cell.function(*cell.arguments) for cell in made])

@@ -55,7 +55,9 @@ def test_no_smaller_threshold_is_tried_after_a_truncated_fit(data, monkeypatch):
     assert len(RAI(AUTO).fit(data).threshold_curve_) == len(GRID)
     monkeypatch.setattr("brai.learners.rai.TRY_TESTS", 30)
     monkeypatch.setattr("brai.learners.rai.RISE", 1)
-    curve = RAI(AUTO).fit(data).threshold_curve_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)
+        curve = RAI(AUTO).fit(data).threshold_curve_
     assert [tried.truncated for tried in curve] == [False] * (len(curve) - 1) + [True]
     assert len(curve) < len(GRID)
 

@@ -39,7 +39,8 @@ from brai.search.family_table import SET, FamilyTable, Listed
 FAMILIES = 300_000_000  # with up to ROWS rows; in proportion fewer with more
 ROWS = 1000
 KEPT, LEAST, ALL_KEPT = 300, 30, 250_000  # pairs of a variable that are kept; fewer if all would be more
-BASES, EXTENSIONS = 8, 8  # sets of a variable and size that are extended; extensions of each that are kept
+BASES, EXTENSIONS = 8, 8  # sets of a variable and size that are extended, if d is not large; extensions kept
+SHARE = 10  # extensions that are scored are at most a SHARE-th of FAMILIES, or one set of a variable and size
 NEAR = 30.0  # nats
 TASKS, CALL = 16, 4_000_000  # smallest number of tasks; families per compiled call, about a second
 
@@ -54,9 +55,14 @@ class Deepened(NamedTuple):
     families: tuple[Family, ...]  # those added that score at most NEAR nats below the variable's best
 
 
+def _families(n_rows: int) -> float:
+    """Most families of two parents that are scored for this number of rows."""
+    return FAMILIES * min(1.0, ROWS / max(1, n_rows))
+
+
 def candidates_within(d: int, n_rows: int) -> int:
     """Number of candidates per variable such that at most FAMILIES families of two parents are scored."""
-    most = FAMILIES * min(1.0, ROWS / max(1, n_rows))
+    most = _families(n_rows)
     if d * (d - 1) * (d - 2) / 2 <= most:
         return d - 1
     return max(1, min(d - 1, int(most / (d * (d - 1)))))
@@ -192,13 +198,15 @@ def _larger(table: FamilyTable, free: NDArray[np.bool_], deadline: float) -> boo
     scores = table.scores
     evidence = scores.evidence(table.max_parents + 2)
     announce(extensions, scores.kind.compiled_for(scores.data))
+    d, sizes = len(free), table.max_parents - 2
+    n_bases = max(1, min(BASES, int(_families(scores.data.n_rows) / SHARE / (d * d * sizes))))
     for v in np.flatnonzero(free & table.allowed.any(axis=0)).tolist():
         if time.monotonic() > deadline:
             return False
         candidates = np.flatnonzero(table.allowed[:, v])
         known = table.sets[v]
         for size in range(2, table.max_parents):
-            bases = heapq.nlargest(BASES, ((score, own) for own, score in known.items() if len(own) == size))
+            bases = heapq.nlargest(n_bases, ((score, own) for own, score in known.items() if len(own) == size))
             for least, base in bases:
                 values = extensions(evidence, v, np.array(base), candidates)
                 rank = np.argsort(-values, kind="stable")[:EXTENSIONS]
