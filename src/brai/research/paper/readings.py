@@ -146,7 +146,7 @@ def as_text(lines: Sequence[Result]) -> str:
         published = [[line["paper"] for line in pair if line and "paper" in line] for pair in pairs]
         paper = next((pair for pair in published if len(pair) == 2), [])
         cells = [
-            " → ".join("" if line is None else f"{line['predictive']:.0f}" for line in pair) + _notes(pair)
+            " → ".join(f"{line['predictive']:.0f}" for line in pair if line) + _notes(pair)
             for pair in pairs
         ]
         out.append(f"| {network} | {' → '.join(f'{value:.0f}' for value in paper)} | {' | '.join(cells)} |")
