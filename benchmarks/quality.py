@@ -6,8 +6,8 @@
 The cells of ``brai paper table1`` (BRAI, MMHC, GES, true graph; `brai.research.paper.table1` says what is
 measured) and, for each data set, tabu search and order search for as much CPU time as BRAI took there, and
 pyAgrum. After each network: how many families of the true graph score higher than every set of their variable in
-the table of parent sets, so that the search cannot find them. Cells that ``table1.cells.jsonl`` in the output folder
-holds are not computed again, nor those of a run before.
+the table of parent sets, so that the search cannot find them. Cells that ``table1.cells.jsonl`` in the output
+folder holds are not computed again, nor those of a run before.
 """
 
 from __future__ import annotations
