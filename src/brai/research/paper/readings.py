@@ -145,10 +145,7 @@ def as_text(lines: Sequence[Result]) -> str:
         pairs = [[own.get((network, label(learner, name))) for learner in ("RAI", "B-RAI")] for name in used]
         published = [[line["paper"] for line in pair if line and "paper" in line] for pair in pairs]
         paper = next((pair for pair in published if len(pair) == 2), [])
-        cells = [
-            " → ".join(f"{line['predictive']:.0f}" for line in pair if line) + _notes(pair)
-            for pair in pairs
-        ]
+        cells = [" → ".join(f"{line['predictive']:.0f}" for line in pair if line) + _notes(pair) for pair in pairs]
         out.append(f"| {network} | {' → '.join(f'{value:.0f}' for value in paper)} | {' | '.join(cells)} |")
     out += ["", "| reading | networks with B-RAI ahead of RAI | mean distance to the paper |", "|---|---|---|"]
     for row in compared(lines):
@@ -178,6 +175,8 @@ def picture(lines: Sequence[Result], path: Path) -> None:
         for row, network in enumerate(networks):
             pair = [own.get((network, label(learner, name))) for learner in ("RAI", "B-RAI")]
             xs = [100 * (line["predictive"] - line["paper"]) / abs(line["paper"]) for line in pair if line]
+            if not xs:
+                continue
             y = row + 0.8 * ((place + 0.5) / len(used) - 0.5)
             colour = f"C{place // 2}" if len(used) > 5 else f"C{place}"
             style = ":" if name.endswith("-unverified") else "-"
