@@ -47,20 +47,22 @@ def single_scores(evidence: Evidence, allowed: Array, alone: Array, out: Array) 
 
 
 @njit
-def extensions(evidence: Evidence, x: int, base: Array, candidates: Array) -> Array:
-    """Score of x with the parents ``base`` and one more, for each candidate; -inf for those in ``base``."""
-    n, out = len(base), np.full(len(candidates), -np.inf)
+def extensions(evidence: Evidence, x: int, bases: Array, candidates: Array) -> Array:
+    """Score of x with the parents of each base (row) and one candidate more (column); -inf if it is in there."""
+    n, out = bases.shape[1], np.full((len(bases), len(candidates)), -np.inf)
     given = np.empty(n + 1, np.int64)
-    given[:n] = base
     begin(evidence)
-    for i in range(len(candidates)):
-        inside = False
-        for j in range(n):
-            inside |= base[j] == candidates[i]
-        if not inside:
-            given[n] = candidates[i]
-            turn(evidence, n)
-            out[i] = family_value(evidence, x, given, n + 1)
+    for b in range(len(bases)):
+        given[:n] = bases[b]
+        turn(evidence, 0)
+        for i in range(len(candidates)):
+            inside = False
+            for j in range(n):
+                inside |= bases[b, j] == candidates[i]
+            if not inside:
+                given[n] = candidates[i]
+                turn(evidence, n)
+                out[b, i] = family_value(evidence, x, given, n + 1)
     return out
 
 

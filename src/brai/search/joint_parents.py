@@ -207,17 +207,19 @@ def _larger(table: FamilyTable, free: NDArray[np.bool_], deadline: float) -> boo
         known = table.sets[v]
         for size in range(2, table.max_parents):
             bases = heapq.nlargest(n_bases, ((score, own) for own, score in known.items() if len(own) == size))
-            for least, base in bases:
-                values = extensions(evidence, v, np.array(base), candidates)
-                rank = np.argsort(-values, kind="stable")[:EXTENSIONS]
-                for c, value in zip(candidates[rank].tolist(), values[rank].tolist(), strict=True):
-                    more = tuple(sorted((*base, c)))
-                    if value <= least + TIE or more in known:
+            if not bases:
+                break
+            least = np.array([score for score, _ in bases]) + TIE
+            values = extensions(evidence, v, np.array([own for _, own in bases]), candidates)
+            for i in np.flatnonzero((values > least[:, None]).any(axis=1)).tolist():
+                rank = np.argsort(-values[i], kind="stable")[:EXTENSIONS]
+                for c, value in zip(candidates[rank].tolist(), values[i, rank].tolist(), strict=True):
+                    more = tuple(sorted((*bases[i][1], c)))
+                    if value <= least[i] or more in known or value <= table.best_within(v, more) + TIE:
                         continue
-                    if value > table.best_within(v, more) + TIE:
-                        known[more] = value
-                        if c not in table.near[v]:
-                            table.near[v].append(c)
+                    known[more] = value
+                    if c not in table.near[v]:
+                        table.near[v].append(c)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 
-from brai.research.bench import independence, learning, processes
+from brai.research.bench import families, independence, learning, processes
 from brai.research.bench.measure import Measurement, Settings
 
 Case = Callable[[Settings], Iterator[Measurement]]
@@ -13,6 +13,7 @@ Case = Callable[[Settings], Iterator[Measurement]]
 CASES: dict[str, Case] = {
     "ci-test": independence.ci_test,
     "roofline": independence.roofline,
+    "pairs": families.pairs,
     "alarm-tree": learning.alarm_tree,
     "alarm-posterior": learning.alarm_posterior,
     "hill-climbing": learning.hill_climbing,

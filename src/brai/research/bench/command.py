@@ -44,7 +44,7 @@ def bench(
     alternate. A ratio below 1 means that brai is faster. With --compare and no CASE nothing is measured.
 
     \b
-    Cases: ci-test, roofline, alarm-tree, alarm-posterior,
+    Cases: ci-test, roofline, pairs, alarm-tree, alarm-posterior,
     hill-climbing, fit-and-chains, compile, link, scale.
     """
     if compare and history is None:
