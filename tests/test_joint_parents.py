@@ -18,7 +18,7 @@ from brai.runtime.jit import njit
 from brai.runtime.workers import Workers
 from brai.search import joint_parents
 from brai.search.family_table import FamilyTable
-from brai.search.joint_parents import candidates_within, deepen
+from brai.search.joint_parents import FAMILIES, candidates_within, deepen, families_within
 from conftest import random_data
 
 kernels = pytest.mark.kernels
@@ -182,14 +182,16 @@ def test_when_time_is_over_nothing_is_added(rng):
     assert done.added == 0
 
 
-def test_the_limit_on_families(monkeypatch):
-    assert candidates_within(100, 500) == 99
-    assert candidates_within(700, 500) == 699
-    few = candidates_within(5000, 500)
-    assert 5 < few < 50
-    assert candidates_within(5000, 10_000) == 1
-    monkeypatch.setattr(joint_parents, "FAMILIES", 200)
-    assert candidates_within(12, 100) == 1
+def test_the_limit_on_families():
+    binary, many = np.full(100, 2), np.full(100, 12)
+    assert families_within(500, binary) == FAMILIES
+    assert families_within(2 * joint_parents.ROWS, binary) == FAMILIES / 2
+    assert families_within(500, many) < FAMILIES / 2
+    assert candidates_within(100, FAMILIES) == 99
+    assert candidates_within(1000, FAMILIES) == 999
+    assert 5 < candidates_within(5000, FAMILIES) < 50
+    assert candidates_within(5000, FAMILIES / 10) == 2
+    assert candidates_within(12, 200) == 1
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ A `FamilyTable` ranks candidate parents by the gain of each alone. If a variable
 2. **Larger sets.** The best BASES sets of each variable are extended by every other variable; the best EXTENSIONS
    of each that beat their subsets are added. This is repeated up to ``max_parents``.
 
-**Limits.** At most FAMILIES families of two parents are scored, fewer with more rows, since a score takes time in
-proportion to the rows. If there are more, each variable has a number of candidates, the best by their gain alone.
+**Limits.** At most FAMILIES families of two parents are scored, fewer with many rows or many states, since a score
+then takes longer. If there are more, each variable has a number of candidates, the best by their gain alone.
 A pair is then scored if one of the two is a candidate; a pair without any effect of its members can be missed.
 `Deepened.candidates` is this number, and docs/results/accuracy.md reports the recall. A deadline ends the work
 early; what is found by then is added.
@@ -36,8 +36,12 @@ from brai.runtime.jit import announce
 from brai.runtime.workers import ALONE, Workers, on_all_clocks
 from brai.search.family_table import SET, FamilyTable, Listed
 
-FAMILIES = 300_000_000  # with up to ROWS rows; in proportion fewer with more
+FAMILIES = 600_000_000  # with up to ROWS rows; in proportion fewer with more
 ROWS = 1000
+CELLS, DEARER = (
+    32,
+    8,
+)  # with more configurations of two variables than CELLS, a family takes about DEARER times as long
 KEPT, LEAST, ALL_KEPT = 300, 30, 250_000  # pairs of a variable that are kept; fewer if all would be more
 BASES, EXTENSIONS = 8, 8  # sets of a variable and size that are extended, if d is not large; extensions kept
 SHARE = 10  # extensions that are scored are at most a SHARE-th of FAMILIES, or one set of a variable and size
@@ -55,14 +59,14 @@ class Deepened(NamedTuple):
     families: tuple[Family, ...]  # those added that score at most NEAR nats below the variable's best
 
 
-def _families(n_rows: int) -> float:
-    """Most families of two parents that are scored for this number of rows."""
-    return FAMILIES * min(1.0, ROWS / max(1, n_rows))
+def families_within(n_rows: int, levels: NDArray[np.int64]) -> float:
+    """Most families of two parents that are scored, for this number of rows and these numbers of values."""
+    typical = math.exp(2 * float(np.log(np.maximum(levels, 1)).mean()))
+    return FAMILIES * min(1.0, ROWS / max(1, n_rows)) / (1 if typical <= CELLS else DEARER)
 
 
-def candidates_within(d: int, n_rows: int) -> int:
-    """Number of candidates per variable such that at most FAMILIES families of two parents are scored."""
-    most = _families(n_rows)
+def candidates_within(d: int, most: float) -> int:
+    """Number of candidates per variable such that at most this number of families of two parents are scored."""
     if d * (d - 1) * (d - 2) / 2 <= most:
         return d - 1
     return max(1, min(d - 1, int(most / (d * (d - 1)))))
@@ -88,7 +92,8 @@ def deepen(
     scores, d = table.scores, table.scores.data.n_variables
     before = [set(own) for own in table.sets]
     free: NDArray[np.bool_] = np.logical_not(table.required).all(axis=0)
-    n = candidates_within(d, scores.data.n_rows) if candidates is None else min(candidates, d - 1)
+    most = families_within(scores.data.n_rows, scores.kind.levels(scores.data))
+    n = candidates_within(d, most) if candidates is None else min(candidates, d - 1)
     scored, complete = 0, True
     if d - 1 > table.n_pairs and table.max_parents >= 2:
         found, scored, complete = _pairs(table, free, n, workers, deadline, advance)
@@ -97,7 +102,7 @@ def deepen(
             fresh = dict.fromkeys(p for pair, _ in pairs for p in pair if p not in table.near[v])
             table.near[v] += list(fresh)[: table.n_pairs]
     if table.max_parents > 2 and d - 1 > table.n_larger:
-        complete = _larger(table, free, deadline) and complete
+        complete = _larger(table, free, most, deadline) and complete
     added = 0
     families: list[Family] = []
     for v, own in enumerate(table.sets):
@@ -193,13 +198,13 @@ def _block(
     return np.repeat(np.arange(d), kept.n), kept.pairs[filled], kept.scores[filled], int(scored)
 
 
-def _larger(table: FamilyTable, free: NDArray[np.bool_], deadline: float) -> bool:
+def _larger(table: FamilyTable, free: NDArray[np.bool_], most: float, deadline: float) -> bool:
     """Extend the best sets of each variable, size by size; whether there was time for all."""
     scores = table.scores
     evidence = scores.evidence(table.max_parents + 2)
     announce(extensions, scores.kind.compiled_for(scores.data))
     d, sizes = len(free), table.max_parents - 2
-    n_bases = max(1, min(BASES, int(_families(scores.data.n_rows) / SHARE / (d * d * sizes))))
+    n_bases = max(1, min(BASES, int(most / SHARE / (d * d * sizes))))
     for v in np.flatnonzero(free & table.allowed.any(axis=0)).tolist():
         if time.monotonic() > deadline:
             return False
