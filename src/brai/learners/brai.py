@@ -322,7 +322,7 @@ class BRAI(RecursiveLearner):
         """Graphs with their probabilities, as ``posterior_from`` says: draws of `chains`, or graphs of the tree.
 
         With ``k`` they are the k best distinct CPDAGs of the tree, weighed by their scores (the paper's; 100 by
-        default); with ``draws`` so many draws of the tree at a temperature (1), weighed by how often each came.
+        default); with ``draws`` this number of draws of the tree at a temperature (1), weighted by frequency.
         ``prior`` is uniform on "dags", or on "classes", the default for draws of the tree: it draws CPDAGs by
         their scores whatever their sizes, and "dags" multiplies by these.
 
@@ -342,7 +342,7 @@ class BRAI(RecursiveLearner):
             chains, names = self.chains(), self.dag_.names
             if self._obeyed is not None:
                 return posterior_of_dags(chains.draws(names), prior, chains)
-            drawn_dags = chains.draws()  # one permutation, at the door
+            drawn_dags = chains.draws()  # reordered once, below
             return Posterior.from_draws(drawn_dags, prior or "dags", "dags", "mcmc", chains).reordered(names)
         best = self.k_best(100 if k is None else k)
         return self._weighed(lambda own: Posterior.from_scores(best, own, "tree"), prior or "dags")

@@ -25,8 +25,8 @@ from brai.kernels.hill_climbing import TIE
 from brai.kinds.scores import FamilyScores
 from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.search.family_table import FamilyTable
-from brai.search.hill_climbing import ENOUGH, hill_climb
-from brai.search.orders import search_by_order
+from brai.search.hill_climbing import hill_climb
+from brai.search.orders import ENOUGH, search_by_order
 from brai.tree.draws import best_route, sample_routes
 from brai.tree.ggt import GGT
 

@@ -27,13 +27,9 @@ from brai.kernels.hill_climbing import TIE, Climb, Limits, Memo, climb, perturb,
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
 
-Adjacency = NDArray[np.uint8]
-_Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
+Adjacency: TypeAlias = NDArray[np.uint8]
 NO_LIMIT = 2**62
-KICK_SIZE = 4  # largest number of moves in a kick
-MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, between checks of time and signals
-WITHIN = 0.0  # nats that a family added to the table may score below the one it could replace
-ENOUGH = 1e-6  # smallest relative gain of the score for which the table grows again
+MOVED = 200_000  # moves, times variables, between checks of time and signals
 _SLOTS = 2**18  # entries of the cache of local scores; a collision overwrites an entry
 
 

@@ -21,14 +21,11 @@ from brai.runtime.jit import announce
 from brai.runtime.workers import ALONE, Workers, on_all_clocks
 from brai.search.family_table import FamilyTable
 
-Adjacency = NDArray[np.uint8]
 _Climbed: TypeAlias = tuple[float, NDArray[np.int64], NDArray[np.int64], bool]  # score, order, sets, in time
-NO_LIMIT = 2**62
 KICK_SIZE = 4  # largest number of moves in a kick
 MOVED, KICKED = 200_000, 20_000  # moves and kicks, times variables, between checks of time and signals
 WITHIN = 0.0  # nats that a family added to the table may score below the one it could replace
 ENOUGH = 1e-6  # smallest relative gain of the score for which the table grows again
-_SLOTS = 2**18  # entries of the cache of local scores; a collision overwrites an entry
 
 
 class OrderFound(NamedTuple):
