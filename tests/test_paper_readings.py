@@ -66,6 +66,6 @@ def test_an_unknown_reading_is_refused(name, tmp_path):
 def test_a_fixed_threshold_by_number():
     assert readings.test_of("fixed:0.02") == CITest("cmi", threshold=0.02, correction=False)
     assert readings.test_of("fixed:0.02-unverified").colliders is None
-    ranked = ["c1", "fixed", "fixed:0.02", "auto"]
-    assert sorted(ranked[::-1], key=readings.place) == ranked
+    mixed = ["auto", "fixed:0.02", "c1", "fixed"]
+    assert sorted(mixed, key=readings.place) == ["c1", "fixed", "fixed:0.02", "auto"]
     assert readings.max_tests(724) == 20 * readings.max_tests(56)
