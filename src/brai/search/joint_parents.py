@@ -95,6 +95,8 @@ def deepen(
     most = families_within(scores.data.n_rows, scores.kind.levels(scores.data))
     n = candidates_within(d, most) if candidates is None else min(candidates, d - 1)
     scored, complete = 0, True
+    if time.monotonic() > deadline:
+        return Deepened(0, 0, n, False, ())
     if d - 1 > table.n_pairs and table.max_parents >= 2:
         found, scored, complete = _pairs(table, free, n, workers, deadline, advance)
         for v, pairs in enumerate(found):
