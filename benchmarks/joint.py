@@ -4,8 +4,8 @@
 
 For each network: the log score of the true graph and of BRAI's best graph, how many true families score higher
 than everything in the table of parent sets (before and after `brai.search.joint_parents.deepen`), the log
-predictive probability of 5000 other rows, CPU seconds and memory. With --without the search has no joint parents.
-Networks of the data folder can be named as well (link, munin1, …).
+predictive probability of 5000 other rows, CPU seconds and memory. With --without the search has no joint parents;
+with --table-only there is no search. Networks of the data folder can be named as well (link, munin1, …).
 
 - xor-D: D binary variables; half of them are the exclusive or of two others, with 5 % noise.
 - pedigree-D: genotypes of D individuals (3 states); children inherit one allele from each of two parents.
@@ -128,9 +128,9 @@ def missing(table: FamilyTable, truth: tuple[Any, ...], scores: list[float]) -> 
     return len(above), sum(above)
 
 
-def measured(name: str, seed: int, folder: Path | None, joint: bool) -> dict[str, Any]:
+def measured(name: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
     """All figures for one network."""
-    train, test, truth = samples(name, seed, folder)
+    train, test, truth = samples(name, seed, args.data)
     scores = FamilyScores(train)
     true = scores.families(list(truth))
     table = FamilyTable(scores)
@@ -139,28 +139,37 @@ def measured(name: str, seed: int, folder: Path | None, joint: bool) -> dict[str
     done = deepen(table)
     spent = time.process_time() - start
     after = missing(table, truth, true)
+    found = {
+        "network": name,
+        "seed": seed,
+        "true_score": sum(true),
+        "missing_before": before,
+        "missing_after": after,
+        "families_of_two": done.scored,
+        "candidates": done.candidates,
+        "pairs_cpu_s": spent,
+    }
+    if not args.table_only:
+        own = seed if args.search_seed is None else args.search_seed
+        found |= fitted(train, test, truth, own, not args.without)
+    return {**found, "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}
+
+
+def fitted(train: Dataset, test: Dataset, truth: tuple[Any, ...], seed: int, joint: bool) -> dict[str, Any]:
+    """Score, prediction and time of BRAI."""
     learner.deepen = deepen if joint else lambda *a, **k: Deepened(0, 0, 0, True, ())
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = BRAI(random_state=seed).fit(train)
     cpu = time.process_time() - start
-    own = families_of(model.dag_)
     return {
-        "network": name,
-        "seed": seed,
         "joint": joint,
-        "true_score": sum(true),
+        "search_seed": seed,
         "score": model.log_score_,
         "true_predictive": float(log_predictive(truth, train, test).sum()),
-        "predictive": float(log_predictive(own, train, test).sum()),
-        "missing_before": before,
-        "missing_after": after,
-        "families_of_two": done.scored,
-        "candidates": done.candidates,
-        "pairs_cpu_s": spent,
+        "predictive": float(log_predictive(families_of(model.dag_), train, test).sum()),
         "fit_cpu_s": cpu,
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     }
 
 
@@ -169,25 +178,23 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--search-seed", type=int, help="seed of the search  [default: that of the sample]")
+    parser.add_argument("--table-only", action="store_true", help="no fit, only the table of parent sets")
     parser.add_argument("--without", action="store_true", help="search without joint parents")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     BRAI(random_state=0, n_draws=10).fit(load_network("asia").sample(50, random_state=0))  # compile
-    print("| network | true graph | BRAI | missing, nats | predictive: true graph | BRAI | pairs | fit | GB |")
-    print("|---" * 9 + "|", flush=True)
+    shown = {"true_score": ".0f", "score": ".1f", "true_predictive": ".0f", "predictive": ".0f"}
+    shown |= {"candidates": "d", "pairs_cpu_s": ".1f", "fit_cpu_s": ".1f", "peak_gb": ".1f"}
+    print(f"| network | missing true families | {' | '.join(shown)} |\n{'|---' * (len(shown) + 2)}|", flush=True)
     rows = []
     for name in args.networks:
         for seed in range(args.seeds):
-            one = measured(name, seed, args.data, not args.without)
+            one = measured(name, seed, args)
             rows.append(one)
             (n, nats), (m, left) = one["missing_before"], one["missing_after"]
-            gone = f"{n}, {nats:.0f} → {m}, {left:.0f}"
-            print(
-                f"| {name} | {one['true_score']:.0f} | {one['score']:.0f} | {gone} | {one['true_predictive']:.0f} "
-                f"| {one['predictive']:.0f} | {one['pairs_cpu_s']:.1f} s | {one['fit_cpu_s']:.1f} s "
-                f"| {one['peak_gb']:.1f} |",
-                flush=True,
-            )
+            figures = [format(one[key], form) if key in one else "" for key, form in shown.items()]
+            print(f"| {name} | {n}, {nats:.0f} nats → {m}, {left:.0f} | {' | '.join(figures)} |", flush=True)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -12,8 +12,9 @@ from brai import BRAI, OrderSearch
 from brai.data.dataset import Dataset
 from brai.kernels.hill_climbing import TIE
 from brai.kernels.interface import begin, each_value, family_value, offspring, turn
-from brai.kernels.parent_sets import Kept, keep, strong_pairs
+from brai.kernels.parent_sets import Kept, keep
 from brai.kinds.scores import FamilyScores
+from brai.runtime.checkpoint import Checkpoint
 from brai.runtime.jit import njit
 from brai.runtime.workers import Workers
 from brai.search import joint_parents
@@ -160,16 +161,22 @@ def test_larger_sets_are_grown_from_the_best(rng):
     assert max(table.sets[0], key=table.sets[0].get) == (1, 2, 3)
 
 
-def test_workers_checkpoints_and_required_edges_change_nothing_else(rng, tmp_path):
+def test_workers_and_checkpoints_give_the_same_sets_and_required_parents_stay(rng, tmp_path):
     data = random_data(rng, 12, 90, 3)
     scores = FamilyScores(data)
     required = np.zeros((12, 12), bool)
     required[3, 5] = True
-    tables = [FamilyTable(scores, pairs=4, larger=3, required=required) for _ in range(2)]
+    tables = [FamilyTable(scores, pairs=4, larger=3, required=required) for _ in range(4)]
     before = dict(tables[0].sets[5])
     deepen(tables[0])
     deepen(tables[1], workers=Workers(2))
-    assert tables[0].sets == tables[1].sets
+    store = Checkpoint(tmp_path, "run")
+    deepen(tables[2], workers=Workers(1, store))
+    finished = len(store)
+    assert finished > 0
+    deepen(tables[3], workers=Workers(1, store))  # from the finished parts
+    assert len(store) == finished
+    assert all(table.sets == tables[0].sets for table in tables[1:])
     assert tables[0].sets[5] == before
 
 
@@ -200,4 +207,3 @@ def test_the_default_finds_joint_parents(rng):
     near = model.cpdag_.skeleton()
     assert near[0, 1]
     assert near[0, 2]
-    assert strong_pairs is not None

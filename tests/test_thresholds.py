@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from brai import BRAI, MMHC, RAI, CITest, load, load_network, save
+from brai import BRAI, RAI, CITest, load, load_network, save
 from brai.learners.rai import BudgetWarning
 from brai.research.paper import readings
 from brai.show.report.build import page_data
@@ -55,8 +55,7 @@ def test_no_smaller_threshold_is_tried_after_a_truncated_fit(data, monkeypatch):
     assert len(RAI(AUTO).fit(data).threshold_curve_) == len(GRID)
     monkeypatch.setattr("brai.learners.rai.TRY_TESTS", 30)
     monkeypatch.setattr("brai.learners.rai.RISE", 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BudgetWarning)
+    with pytest.warns(BudgetWarning, match=r"30 CI tests with the threshold .*: give the threshold as a number"):
         curve = RAI(AUTO).fit(data).threshold_curve_
     assert [tried.truncated for tried in curve] == [False] * (len(curve) - 1) + [True]
     assert len(curve) < len(GRID)
@@ -109,7 +108,6 @@ def test_other_words_are_refused(test, words):
 def test_a_rule_needs_a_number():
     with pytest.raises(ValueError, match="give a number"):
         AUTO.rule(100, bootstrap=False)
-    assert MMHC  # its test has no threshold
 
 
 def test_polish_and_chains_follow_the_choice(data):

@@ -129,6 +129,9 @@ class RecursiveLearner(StructureLearner):
         if truncated and (late or learner.tally.exhausted):
             limit = "more time than the budget" if late else f"more than max_tests = {learner.max_tests} CI tests"
             cure = "raise the budget" if late else "raise max_tests, or lower max_order"
+            if not late and learner.max_tests != self.max_tests:  # the limit of a try with threshold="auto"
+                limit = f"more than {learner.max_tests} CI tests with the threshold {self._best(chosen.curve)}"
+                cure = "give the threshold as a number, or lower max_order"
             warnings.warn(
                 f"the tree needs {limit}; {truncated} groups were not refined further: {cure}",
                 BudgetWarning,
@@ -142,11 +145,11 @@ class RecursiveLearner(StructureLearner):
     def threshold_(self) -> float | None:
         """The threshold that CITest(threshold="auto") chose: the first of highest score; None with other tests."""
         check_is_fitted(self)
-        return (
-            max(self.threshold_curve_, key=lambda tried: tried.log_score).threshold
-            if self.threshold_curve_
-            else None
-        )
+        return self._best(self.threshold_curve_)
+
+    @staticmethod
+    def _best(curve: list[Try]) -> float | None:
+        return max(curve, key=lambda tried: tried.log_score).threshold if curve else None
 
 
 def _try_tests(d: int, best: Learner) -> int:

@@ -21,7 +21,6 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -83,11 +82,10 @@ def deepen(
     candidates: int | None = None,
     workers: Workers = ALONE,
     deadline: float = math.inf,
-    advance: Callable[[], None] = lambda: None,
 ) -> Deepened:
     """Add pairs and larger sets to the table; ``candidates`` per variable, by default as many as the limit allows.
 
-    Variables with required parents keep the sets they have. ``advance`` is called after each task.
+    Variables with required parents keep the sets they have.
     """
     scores, d = table.scores, table.scores.data.n_variables
     before = [set(own) for own in table.sets]
@@ -98,7 +96,7 @@ def deepen(
     if time.monotonic() > deadline:
         return Deepened(0, 0, n, False, ())
     if d - 1 > table.n_pairs and table.max_parents >= 2:
-        found, scored, complete = _pairs(table, free, n, workers, deadline, advance)
+        found, scored, complete = _pairs(table, free, n, workers, deadline)
         for v, pairs in enumerate(found):
             table.sets[v] |= {pair: score for pair, score in pairs if pair not in table.sets[v]}
             fresh = dict.fromkeys(p for pair, _ in pairs for p in pair if p not in table.near[v])
@@ -121,7 +119,6 @@ def _pairs(
     n: int,
     workers: Workers,
     deadline: float,
-    advance: Callable[[], None],
 ) -> tuple[list[Listed], int, bool]:
     """The best pairs of each variable with their scores, the number of families scored, and whether all were."""
     scores, d = table.scores, len(free)
@@ -131,14 +128,11 @@ def _pairs(
     single_scores(scores.evidence(4), allowed, alone, single)
     parents = np.flatnonzero(allowed.any(axis=1))
     singles = _nearest(alone, single, n)
-    each = len(singles.children) * len(parents) / max(1, math.comb(len(parents), 2))  # families of a pair, about
-    total = each * math.comb(len(parents), 2)
-    bounds = _blocks(len(parents), max(TASKS, math.ceil(total / CALL)))
+    families = len(singles.children) * len(parents)  # at most: with two candidates a family would count twice
+    bounds = _blocks(len(parents), max(TASKS, math.ceil(families / CALL)))
     shared = (scores, singles, parents, TIE, on_all_clocks(deadline))
     keys = [f"pairs-{first}-{last}" for first, last in bounds]
-    results = workers.run(
-        _block, bounds, shared=shared, keys=keys, of=[n], kept=lambda own: own is not None, advance=advance
-    )
+    results = workers.run(_block, bounds, shared=shared, keys=keys, of=[n], kept=lambda own: own is not None)
     done = [own for own in results if own is not None]
     scored = sum(int(own[3]) for own in done)
     if not done:
