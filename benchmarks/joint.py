@@ -31,7 +31,7 @@ from brai.graphs.pdag import families_of
 from brai.kinds.scores import FamilyScores
 from brai.posterior.prediction import log_predictive
 from brai.search.family_table import FamilyTable
-from brai.search.joint_parents import Deepened, deepen
+from brai.search.joint_parents import Deepened, Screen, deepen
 
 ROWS, TEST_ROWS = 500, 5000
 NETWORKS = (
@@ -146,7 +146,7 @@ def measured(name: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
         "missing_before": before,
         "missing_after": after,
         "families_of_two": done.scored,
-        "candidates": done.candidates,
+        "candidates": done.screen.candidates,
         "pairs_cpu_s": spent,
     }
     if not args.table_only:
@@ -157,7 +157,7 @@ def measured(name: str, seed: int, args: argparse.Namespace) -> dict[str, Any]:
 
 def fitted(train: Dataset, test: Dataset, truth: tuple[Any, ...], seed: int, joint: bool) -> dict[str, Any]:
     """Score, prediction and time of BRAI."""
-    learner.deepen = deepen if joint else lambda *a, **k: Deepened(0, 0, 0, True, ())
+    learner.deepen = deepen if joint else lambda *a, **k: Deepened(0, 0, Screen(0, 0, True), ())
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -22,9 +22,10 @@ SCHEMA = {
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
              "ci_tests_by_order": list},
+    "search": {"pairs_of_parents": {"candidates": int, "others": int, "in_time": bool, "notice": str}},
     "posterior": {"k": int, "cpdags": int, "graphs": str, "n_effective": float, "prior": str, "edges": list},
 }  # fmt: skip
-CHOSEN = {**SCHEMA, "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list}}  # of --paper
+CHOSEN = {**{key: kind for key, kind in SCHEMA.items() if key != "search"}, "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list}}  # of --paper
 CHAINS = {"chains": int, "draws_each": int, "r_hat": float, "ess": float, "max_disagreement": float}
 DRAWN = {"draws": int, "temperature": float | str, "method": str}
 

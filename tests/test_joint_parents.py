@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 
-from brai import BRAI, OrderSearch
+import brai
+from brai import BRAI, HillClimbing, Knowledge, OrderSearch
 from brai.data.dataset import Dataset
-from brai.kernels.hill_climbing import TIE
+from brai.kernels.hill_climbing import TIE, Leaps, Limits, leap
 from brai.kernels.interface import begin, each_value, family_value, offspring, turn
 from brai.kernels.parent_sets import Kept, keep
 from brai.kinds.scores import FamilyScores
@@ -19,7 +21,9 @@ from brai.runtime.jit import njit
 from brai.runtime.workers import Workers
 from brai.search import joint_parents
 from brai.search.family_table import FamilyTable
-from brai.search.joint_parents import FAMILIES, candidates_within, deepen, families_within
+from brai.search.joint_parents import FAMILIES, Screen, candidates_within, deepen, families_within
+from brai.show.report.trust import trust
+from brai.show.summary import as_text, summary
 from conftest import random_data
 
 kernels = pytest.mark.kernels
@@ -107,8 +111,8 @@ def test_all_pairs_that_beat_their_subsets_are_added(rng):
     allowed = (rng.random((9, 9)) < 0.8) & ~np.eye(9, dtype=bool)
     table = FamilyTable(scores, pairs=2, larger=0, max_parents=2, allowed=allowed)
     done = deepen(table)
-    assert done.complete
-    assert done.candidates == 8
+    assert done.screen.in_time
+    assert done.screen.candidates == 8
     assert done.scored == sum(len(list(combinations(range(n), 2))) for n in allowed.sum(axis=0))
     expected = brute_force(scores, allowed)
     assert len(expected) > 3
@@ -121,7 +125,7 @@ def test_with_few_candidates_one_of_the_pair_is_a_candidate(rng):
     scores = FamilyScores(data)
     table = FamilyTable(scores, pairs=2, larger=0, max_parents=2)
     done = deepen(table, candidates=1)
-    assert done.candidates == 1
+    assert done.screen.candidates == 1
     assert done.scored < 9 * 28
     known = brute_force(scores, table.allowed)
     found = {(v, own) for v, sets in enumerate(table.sets) for own in sets if len(own) == 2}
@@ -184,7 +188,7 @@ def test_when_time_is_over_nothing_is_added(rng):
     table = FamilyTable(FamilyScores(random_data(rng, 12, 90, 3)), pairs=4, larger=3)
     before = len(table)
     done = deepen(table, deadline=time.monotonic() - 1)
-    assert not done.complete
+    assert not done.screen.in_time
     assert len(table) == before
     assert done.added == 0
 
@@ -207,3 +211,61 @@ def test_the_default_finds_joint_parents(rng):
     near = model.cpdag_.skeleton()
     assert near[0, 1]
     assert near[0, 2]
+
+
+@kernels
+def test_no_pair_of_parents_improves_the_dag_after_leaps(rng):
+    data = random_data(rng, 7, 60, 3)
+    scores = FamilyScores(data)
+    allowed = (rng.random((7, 7)) < 0.8) & ~np.eye(7, dtype=bool)
+    pairs = [[p for p in combinations(range(7), 2) if v not in p] for v in range(7)]
+    starts = np.cumsum([0, *map(len, pairs)], dtype=np.int64)
+    leaps = Leaps(starts, np.array([p for own in pairs for p in own]))
+    limits = Limits(allowed.astype(np.uint8), np.full(7, 3), 20, 1000)
+    adj = np.zeros((7, 7), np.uint8)
+    made = leap(scores.evidence(6), adj, limits, leaps)
+    assert made > 0
+    assert adj.sum() == 2 * made
+    graph = nx.from_numpy_array(adj, create_using=nx.DiGraph)
+    assert nx.is_directed_acyclic_graph(graph)
+    assert not adj[~allowed].any()
+    for v, pair in [(v, p) for v, own in enumerate(pairs) for p in own]:
+        own = tuple(np.flatnonzero(adj[:, v]).tolist())
+        below = nx.descendants(graph, v)
+        if not set(pair) & set(own) and not set(pair) & below and allowed[list(pair), v].all() and len(own) < 2:
+            more, now = scores.families([(v, tuple(sorted(own + pair))), (v, own)])
+            assert more <= now + TIE
+
+
+def test_hill_climbing_finds_parents_that_matter_only_together_if_asked(rng):
+    data = xor_table(rng, 20)
+    plain, joint = (HillClimbing(joint=own, max_parents=3).fit(data) for own in (False, True))
+    assert not {"v1", "v2"} <= neighbours(plain.cpdag_, "v0")
+    assert {"v1", "v2"} <= neighbours(joint.cpdag_, "v0")
+    assert joint.log_score_ > plain.log_score_ + 50
+    forbidden = [(a, b) for a in ("v0", "v1", "v2") for b in ("v0", "v1", "v2") if a != b]
+    obeys = HillClimbing(joint=True, max_parents=3, knowledge=Knowledge(forbidden=forbidden)).fit(data)
+    assert not {"v1", "v2"} & neighbours(obeys.cpdag_, "v0")
+
+
+def neighbours(graph, name):
+    return {b if a == name else a for a, b in graph.directed_edges() + graph.undirected_edges() if name in (a, b)}
+
+
+def test_what_the_search_left_out_is_said(rng, tmp_path, monkeypatch):
+    data = xor_table(rng, 66)
+    every = BRAI(random_state=0).fit(data)
+    assert every.joint_parents_ == (68, 68, True)
+    assert every.joint_parents_.notice == ""
+    monkeypatch.setattr(joint_parents, "FAMILIES", 69 * 68 * 10)
+    few = BRAI(random_state=0, posterior_from="tree").fit(data)
+    assert few.joint_parents_ == (10, 68, True)
+    brai.save(few, tmp_path / "few.brai")
+    notice = brai.load(tmp_path / "few.brai").joint_parents_.notice
+    assert "best 10 of 68 candidates" in notice
+    posterior = few.posterior()
+    found = summary(few, data.n_rows, posterior, {"draws": 1, "method": "exact", "temperature": 1})
+    assert found["search"]["pairs_of_parents"]["candidates"] == 10
+    assert notice in as_text(found)
+    assert notice in trust(few, posterior, data.names)["warnings"]
+    assert "Time was over" in Screen(3, 3, False).notice

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from brai.kinds.discrete.network import load_network as load_network
     from brai.learners.bootstrap import Bootstrap as Bootstrap
     from brai.learners.brai import BRAI as BRAI
-    from brai.learners.brai import ConvergenceWarning as ConvergenceWarning
+    from brai.learners.drawing import ConvergenceWarning as ConvergenceWarning
     from brai.learners.exact import DPMCMC as DPMCMC
     from brai.learners.exact import Exact as Exact
     from brai.learners.mmhc import MMHC as MMHC
@@ -42,7 +42,7 @@ _HOME = {
     "Bootstrap": "learners.bootstrap",
     "BudgetWarning": "learners.rai",
     "CITest": "tree.independence",
-    "ConvergenceWarning": "learners.brai",
+    "ConvergenceWarning": "learners.drawing",
     "DPMCMC": "learners.exact",
     "DataError": "data.dataset",
     "Dataset": "data.dataset",

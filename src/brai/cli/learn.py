@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, in_options, read_states, warn
+from brai.cli.options import Duration, NumberOrAuto, PriorOption, in_options, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,15 +34,30 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--score",
                 default="bdeu",
                 show_default=True,
-                type=click.Choice(["bdeu", "bic"]),
-                help="Score: Bayesian Dirichlet equivalent uniform, or Bayesian information criterion.",
+                type=click.Choice(["bdeu", "bic", "qnml"]),
+                help="Score: Bayesian Dirichlet equivalent uniform, Bayesian information criterion, or quotient "
+                "normalised maximum likelihood.",
             ),
             click.option(
                 "--ess",
-                type=float,
-                default=1.0,
+                type=NumberOrAuto(),
+                default="auto",
                 show_default=True,
-                help="Equivalent sample size of BDeu: the weight of its prior, in rows.",
+                help="Equivalent sample size of BDeu: the weight of its prior, in rows; auto: chosen on the data.",
+            ),
+            click.option(
+                "--structure-prior",
+                type=PriorOption(),
+                default="auto",
+                show_default=True,
+                help="Prior over DAGs: auto, uniform, fair, strength:NUMBER, or edges:EXPECTED.",
+            ),
+            click.option(
+                "--posterior-from",
+                type=click.Choice(["bagged", "mcmc", "tree"]),
+                default=None,
+                help="Where probabilities come from: chains on the data and on bootstrap samples (bagged), chains "
+                "on the data (mcmc), or the tree.  [default: bagged; tree with --paper]",
             ),
             click.option(
                 "--max-order",
@@ -142,7 +157,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(path_type=Path),
     default=None,
     metavar="FILE.toml",
-    help="Background knowledge: required and forbidden edges [from, to], tiers, roots, leaves.",
+    help="Background knowledge: required and forbidden edges [from, to], tiers, roots, leaves; beliefs "
+    "[from, to, probability].",
 )
 @_options
 def learn(

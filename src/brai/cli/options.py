@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from brai.graphs.priors import StructurePrior
 from brai.runtime.text import plain_lines
 
 _WORDS = {  # advice for Python: advice for the command line
@@ -39,6 +40,37 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         if "".join(number + unit for number, unit in parts) != value or seconds <= 0:
             self.fail(f"{value!r} is not a duration: give seconds, or 90s, 5m, 1h30m", param, ctx)
         return seconds
+
+
+class NumberOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A number, or auto."""
+
+    name = "number|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As a float, or "auto"."""
+        if value == "auto":
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor auto", param, ctx)
+
+
+class PriorOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A structure prior: auto, uniform, fair, strength:1.5, edges:40."""
+
+    name = "prior"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """As the argument ``structure_prior`` of BRAI."""
+        if not isinstance(value, str) or value in ("auto", "uniform", "fair"):
+            return value
+        name, _, number = value.partition(":")
+        try:
+            return StructurePrior.of({name: float(number)}).plain()
+        except ValueError:
+            self.fail(f"{value!r} is not a prior: give auto, uniform, fair, strength:1.5 or edges:40", param, ctx)
 
 
 def read_states(path: Path | None) -> dict[str, list[Any]] | None:

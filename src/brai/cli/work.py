@@ -30,7 +30,12 @@ from brai.show import report
 from brai.show.summary import as_text, summary
 
 UNFINISHED = "unfinished"
-PUBLISHED = (("auto", "bdeu", 1.0), ("cmi-c1", "bdeu", 1.0))  # CI test, score and ess that --paper goes with
+PUBLISHED: dict[str, tuple[Any, ...]] = {
+    "ci_test": ("auto", "cmi-c1"),
+    "family_score": ("bdeu",),
+    "ess": ("auto", 1.0),
+}  # with --paper
+PUBLISHED |= {"structure_prior": ("auto", "uniform"), "posterior_from": (None, "tree")}
 FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")
 
 
@@ -53,8 +58,15 @@ class Output(NamedTuple):
 
 def learn(data: Any, name: str, asked: Asked, out: Output, *, paper: bool, seed: int, **settings: Any) -> None:
     """Learn from data, print the result, and save it if a folder is given."""
-    if paper and (settings["ci_test"], settings["family_score"], settings["ess"]) not in PUBLISHED:
-        raise click.UsageError("--paper sets --ci-test, --score and --ess: leave them out")
+    if paper:
+        for setting, choices in PUBLISHED.items():
+            if settings[setting] not in choices:
+                option = {"family_score": "score"}.get(setting, setting).replace("_", "-")
+                raise click.UsageError(f"--paper sets --{option}: leave it out")
+            if setting != "ci_test" or settings[setting] == "auto":
+                del settings[setting]
+    if settings.get("posterior_from", "") is None:
+        del settings["posterior_from"]
     if asked.draws is None and asked.temperature is not None:
         raise click.UsageError("--temperature applies to --draws: give --draws too")
     if asked.draws is not None and asked.k is not None:
@@ -66,8 +78,6 @@ def learn(data: Any, name: str, asked: Asked, out: Output, *, paper: bool, seed:
         held: AbstractContextManager[None] = nullcontext()
     else:
         held, settings["checkpoint"] = claimed(writable(output)), output / UNFINISHED
-    if paper and settings["ci_test"] == "auto":
-        del settings["ci_test"]
     make = BRAI.paper if paper else BRAI
     model = make(random_state=seed, verbose=not out.quiet and sys.stderr.isatty(), **settings)
     stopped = False
@@ -119,13 +129,15 @@ def _posterior(model: BRAI, asked: Asked, seed: int) -> tuple[Posterior, dict[st
         shown = heat if math.isfinite(heat) else "inf"  # JSON has no infinity
         return posterior, {"draws": draws, "temperature": shown, "method": model.draw}
     source: dict[str, Any] = {"k": k or 100}
-    if k is None and model.posterior_from == "mcmc":
+    if k is None and model.posterior_from != "tree":
         chains = model.chains()
         n_chains, n_draws = chains.log_scores.shape
         r_hat = chains.r_hat()
         source = {"chains": n_chains, "draws_each": n_draws, "ess": chains.ess()}
         source["r_hat"] = r_hat if math.isfinite(r_hat) else None  # JSON has no infinity
         source["max_disagreement"] = chains.disagreement()[0]
+        if model.posterior_from == "bagged":
+            source["bootstrap_samples"] = len(model.bags().log_scores)
     with status(bool(model.verbose), "computing the posterior"):
         return model.posterior(k, prior=prior), source
 

@@ -223,27 +223,27 @@ def _node_span(k: int, groups: Sequence[Sequence[tuple[int, int]]]) -> tuple[int
 # --- chains, posteriors -----------------------------------------------------------------------------
 
 
-def draws_to(draws: Draws) -> Arrays:
+def draws_to(draws: Draws, of: str = "chains") -> Arrays:
     """The DAGs of the chains, and by kind the number of moves proposed and of those that changed the DAG."""
     moves = [[counts[kind] for kind in KINDS] for counts in (draws.proposed, draws.changed)]
     return {
-        "chains.parents": draws.parents,
-        "chains.log_scores": draws.log_scores,
-        "chains.moves": np.array(moves, np.int64),
+        f"{of}.parents": draws.parents,
+        f"{of}.log_scores": draws.log_scores,
+        f"{of}.moves": np.array(moves, np.int64),
     }
 
 
-def draws_from(stored: Stored, names: tuple[str, ...], kinds: Sequence[str]) -> Draws:
+def draws_from(stored: Stored, names: tuple[str, ...], kinds: Sequence[str], of: str = "chains") -> Draws:
     """The chains, over these names."""
     d = len(names)
-    parents = stored.integers("chains.parents", -1, d, None, None, d, None, dtype="int16")
+    parents = stored.integers(f"{of}.parents", -1, d, None, None, d, None, dtype="int16")
     if not parents.shape[0] or not parents.shape[1]:
         raise ValueError("the chains have no draws")
     ranked = np.sort(parents, axis=3)
     if ((ranked[..., 1:] == ranked[..., :-1]) & (ranked[..., 1:] >= 0)).any() or not all(map(_are_dags, parents)):
         raise ValueError("a draw of the chains is not a DAG")
-    scores = stored.numbers("chains.log_scores", *parents.shape[:2])
-    return Draws(names, parents, scores, *_moves("chains.moves", stored, kinds, KINDS))
+    scores = stored.numbers(f"{of}.log_scores", *parents.shape[:2])
+    return Draws(names, parents, scores, *_moves(f"{of}.moves", stored, kinds, KINDS))
 
 
 def _moves(name: str, stored: Stored, kinds: Sequence[str], known: Sequence[str]) -> tuple[dict[str, int], ...]:

@@ -26,6 +26,7 @@ from brai.files.arrays import (
 )
 from brai.learners.rai import Try
 from brai.posterior.chains import KINDS
+from brai.search.joint_parents import Screen
 
 Meta: TypeAlias = Mapping[str, Any]
 Saved: TypeAlias = tuple[dict[str, Any], Arrays]
@@ -86,14 +87,24 @@ def _seed_of(place: Place) -> np.random.SeedSequence:
     return decoded_seed(found)
 
 
-def _draws_to(attribute: str, draws: Any) -> Saved:
-    return ({}, {}) if draws is None else ({"moves": list(KINDS)}, draws_to(draws))
+def _draws(of: str) -> Codec:
+    """Draws of chains, in arrays whose names begin with ``of``."""
+
+    def to(attribute: str, draws: Any) -> Saved:
+        return ({}, {}) if draws is None else ({"moves": list(KINDS)}, draws_to(draws, of))
+
+    def back(place: Place) -> Any:
+        if f"{of}.parents" not in place.stored:
+            return None
+        kinds = place.meta.get("moves", ["gibbs", "reversal", "toggle", "pair"])
+        return draws_from(place.stored, place.ranked, kinds, of)
+
+    return Codec(to, back)
 
 
-def _draws_of(place: Place) -> Any:
-    if "chains.parents" not in place.stored:
-        return None
-    return draws_from(place.stored, place.ranked, place.meta.get("moves", ["gibbs", "reversal", "toggle", "pair"]))
+def _screen_of(place: Place) -> Any:
+    found = place.meta.get("joint_parents")
+    return None if found is None else Screen(int(found[0]), int(found[1]), bool(found[2]))
 
 
 def _members_to(attribute: str, members: Any) -> Saved:
@@ -139,11 +150,15 @@ CODECS = {
         lambda name, own: ({"polish_trace": [[step, float(score)] for step, score in own]}, {}),
         lambda place: [(str(step), float(score)) for step, score in place.meta["polish_trace"]],
     ),
+    "screen": Codec(
+        lambda name, own: ({"joint_parents": [int(value) for value in own]} if own else {}, {}), _screen_of
+    ),
     "thresholds": Codec(
         lambda name, own: ({"thresholds": [list(tried) for tried in own]} if own else {}, {}), _thresholds_of
     ),
     "seed": Codec(_seed_to, _seed_of),
-    "draws": Codec(_draws_to, _draws_of),
+    "draws": _draws("chains"),
+    "bags": _draws("bags"),
     "chain": Codec(
         lambda name, own: chain_to(own), lambda place: chain_from(place.stored, place.names, place.meta["moves"])
     ),

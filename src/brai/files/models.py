@@ -44,12 +44,14 @@ from brai.files.arrays import (
 from brai.files.codecs import CODECS, Place, count, decoded_seed, encoded_seed
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.pdag import PDAG, families_of
+from brai.graphs.priors import StructurePrior
 from brai.kinds import kind_named, kind_of
 from brai.posterior.weighted import Posterior
 from brai.runtime import archive, memory
 from brai.runtime.archive import FormatError
 from brai.runtime.checks import check_positive
 from brai.runtime.plain import decoded, encoded
+from brai.search.hyperparameters import Settled, Tried
 from brai.tree.ggt import GGT
 from brai.tree.independence import CITest, Oracle
 
@@ -142,6 +144,7 @@ def _model_to(model: Any) -> tuple[dict[str, Any], Arrays]:
         **about,
         "settings": _settings_to(model),
         "log_score": float(model.log_score_),
+        "hyperparameters": _settled_to(model),
     }
     arrays |= graphs_to("dag", [model.dag_])
     for attribute, codec in model.saved.items():
@@ -157,12 +160,28 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     (dag,) = graphs_from("dag", stored, names)
     if not isinstance(meta["log_score"], float) or not math.isfinite(meta["log_score"]):
         raise ValueError(f"log_score is {meta['log_score']!r}, not a finite number")
+    model._take(_settled_of(meta))
     model._keep(data, families_of(dag.reorder(sorted(names))), meta["log_score"])
     for attribute, codec in model.saved.items():
         setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
     model._check()
-    check_positive("ess", model.ess)
     return model
+
+
+def _settled_to(model: Any) -> dict[str, Any]:
+    """The hyperparameters that were used, and those that were compared."""
+    tried = [list(own) for own in model.hyperparameters_]
+    return {"ess": model.ess_, "structure_prior": model.structure_prior_.plain(), "tried": tried}
+
+
+def _settled_of(meta: Mapping[str, Any]) -> Settled:
+    """The inverse; older files have the ess among the settings, and a uniform prior."""
+    older = {"ess": meta["settings"].get("ess", 1.0), "structure_prior": "uniform", "tried": []}
+    if meta["settings"].get("estimator"):
+        older["ess"] = meta["settings"]["estimator"]["settings"].get("ess", 1.0)
+    found = meta.get("hyperparameters", older)
+    tried = tuple(Tried(*map(float, own)) for own in found["tried"])
+    return Settled(check_positive("ess", found["ess"]), StructurePrior.of(found["structure_prior"]), tried)
 
 
 # --- settings ---------------------------------------------------------------------------------------
@@ -200,6 +219,10 @@ def _encoded(value: Any) -> Any:
             return {"type": "CITest", **{k: _encoded(v) for k, v in dataclasses.asdict(value).items()}}
         case Oracle():
             return {"type": "Oracle", "dag": _encoded(value.dag), "verifies": bool(value.verifies)}
+        case StructurePrior():
+            return _encoded(value.plain())
+        case dict() if set(value) in ({"strength"}, {"edges"}):
+            return {"type": "prior", **{name: float(own) for name, own in value.items()}}
         case Knowledge():
             return {"type": "Knowledge", **json.loads(json.dumps(dataclasses.asdict(value)))}
         case PDAG():
@@ -238,6 +261,8 @@ def _decoded(value: Any) -> Any:
             return decoded_seed(content)
         case "Knowledge":
             return Knowledge(**content)
+        case "prior":
+            return content
         case "array":
             return np.array(content["rows"], bool)
         case "learner":

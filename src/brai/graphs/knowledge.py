@@ -1,4 +1,4 @@
-"""Background knowledge about a graph: required and forbidden edges, tiers, roots and leaves.
+"""Background knowledge about a graph: required and forbidden edges, tiers, roots and leaves; and beliefs.
 
 Each statement is about single edges, so a DAG satisfies it if each of its families does. `Knowledge` refers to
 variables by name. `Knowledge.bound` checks the names, looks for contradictions, and returns two arrays: the
@@ -28,17 +28,16 @@ from numpy.typing import NDArray
 
 from brai.data.columns import shown
 from brai.graphs.adjacency import dag_to_cpdag, extend
+from brai.graphs.beliefs import Belief, KnowledgeError, beliefs_of, log_terms
 from brai.graphs.pdag import PDAG
 from brai.runtime.checks import near
+
+__all__ = ["PGMPY", "Bounds", "Edge", "Knowledge", "KnowledgeError", "directed", "read_toml"]
 
 Edge: TypeAlias = tuple[str, str]
 
 MAX_PARTS = 100  # most parts of a dotted key in a TOML file
 PGMPY = {"required_edges": "required", "forbidden_edges": "forbidden", "temporal_order": "tiers"}
-
-
-class KnowledgeError(ValueError):
-    """Knowledge that contradicts itself, or that names unknown variables."""
 
 
 class Bounds(NamedTuple):
@@ -87,6 +86,9 @@ class Knowledge:
     tiers : groups of names, no edge leads from a later group to an earlier one
     roots : names without parents
     leaves : names without children
+    beliefs : (a, b, p), the prior probability p of a → b; with a fourth part "adjacent" or "direction" that of an
+        edge in either direction, or of this direction given an edge (brai.graphs.beliefs). A belief constrains
+        nothing: data can overrule it
     """
 
     required: tuple[Edge, ...] = ()
@@ -94,6 +96,7 @@ class Knowledge:
     tiers: tuple[tuple[str, ...], ...] = ()
     roots: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
+    beliefs: tuple[Belief, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("required", "forbidden"):
@@ -104,6 +107,7 @@ class Knowledge:
         if isinstance(tiers, str | bytes | Mapping) or not isinstance(tiers, Iterable):
             raise KnowledgeError(f"tiers is {shown(tiers)}: give groups of names, [['a', 'b'], ['c']]")
         object.__setattr__(self, "tiers", tuple(_names("a tier", tier) for tier in tiers))
+        object.__setattr__(self, "beliefs", beliefs_of(self.beliefs))
 
     @classmethod
     def of(cls, value: Any) -> Knowledge:
@@ -152,6 +156,7 @@ class Knowledge:
             tiers = [["asia", "smoke"], ["lung", "tub", "bronc"]]
             roots = ["asia"]
             leaves = ["xray"]
+            beliefs = [["smoke", "bronc", 0.8], ["tub", "lung", 0.1, "adjacent"]]
         """
         try:
             return cls.of(read_toml(path))
@@ -187,6 +192,19 @@ class Knowledge:
         allowed[:, [place[name] for name in self.roots]] = False
         allowed[[place[name] for name in self.leaves]] = False
         return Bounds(allowed & ~_closure(required).T, required)
+
+    def log_terms(self, names: Sequence[str], log_ratio: float) -> NDArray[np.float64]:
+        """The log prior that beliefs add for each edge, (d, d); (0, 0) without beliefs.
+
+        ``log_ratio`` is that of the structure prior, see brai.graphs.beliefs.
+        """
+        if not self.beliefs:
+            return np.zeros((0, 0))
+        required = set(self.required)
+        for own in self.beliefs:
+            for edge in {(own.a, own.b), (own.b, own.a)} & required:
+                raise KnowledgeError(f"{own} is a belief, but {_arrow(*edge)} is required: remove one of the two")
+        return log_terms(self.beliefs, names, self.bound(names).allowed, log_ratio)
 
     def violations(self, dag: PDAG) -> list[str]:
         """Descriptions of the statements that a DAG violates; empty if it satisfies all of them."""
@@ -224,7 +242,8 @@ class Knowledge:
     def _check_names(self, place: Mapping[str, int]) -> None:
         edges = (name for edge in (*self.required, *self.forbidden) for name in edge)
         in_tiers = [name for tier in self.tiers for name in tier]
-        for name in (*edges, *in_tiers, *self.roots, *self.leaves):
+        believed = (name for own in self.beliefs for name in own[:2])
+        for name in (*edges, *in_tiers, *self.roots, *self.leaves, *believed):
             if name not in place:
                 raise KnowledgeError(
                     f"knowledge names {name!r}, which is not a variable{near(name, place)}: correct the name"

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.adjacency import Adjacency, bits, masks, meek
-from brai.graphs.knowledge import Knowledge, KnowledgeError, directed
+from brai.graphs.beliefs import KnowledgeError
+from brai.graphs.knowledge import Knowledge, directed
 from brai.graphs.pdag import PDAG
 
 MOST = 4096  # approximate number of DAGs in the posterior of several classes

@@ -1,5 +1,7 @@
 """Hill climbing and tabu search over DAGs: repeatedly the best addition, deletion or reversal of an edge.
 
+`leap` adds two parents at once, for variables that depend on two others only jointly: no single edge gains there.
+
 ``adj`` is "row to column". ``delta[i, j]`` is the change of the local score of j if i → j is toggled (added or
 deleted). A reversal is two toggles. After a move only the columns of changed families are computed again.
 
@@ -252,6 +254,63 @@ def climb(evidence: Evidence, now: Climb, limits: Limits, order: Array, memo: Me
         elif now.counts[2] >= limits.patience:
             return True
     return False
+
+
+class Leaps(NamedTuple):
+    """Pairs of parents that may be added at once; those of v are pairs[starts[v]:starts[v + 1]]."""
+
+    starts: Array  # (d + 1,) int64
+    pairs: Array  # (·, 2) int64
+
+
+@njit
+def best_leap(
+    evidence: Evidence, adj: Array, reach: Array, limits: Limits, leaps: Leaps, j: int
+) -> tuple[float, int]:
+    """Gain and index of the best pair to add to the parents of j; -inf and -1 if there is none."""
+    given = np.empty(len(adj) + 2, np.int64)
+    n, best, chosen = parents_of(adj, j, given), -np.inf, -1
+    if n + 2 > limits.max_parents[j]:
+        return best, chosen
+    begin(evidence)
+    now = family_value(evidence, j, given, n)
+    for k in range(leaps.starts[j], leaps.starts[j + 1]):
+        a, b = leaps.pairs[k]
+        if adj[a, j] or adj[b, j] or not limits.allowed[a, j] or not limits.allowed[b, j]:
+            continue
+        if is_below(reach, j, a) or is_below(reach, j, b):
+            continue
+        given[n], given[n + 1] = a, b
+        turn(evidence, n)
+        gain = family_value(evidence, j, given, n + 2) - now
+        if gain > best + TIE:
+            best, chosen = gain, k
+    return best, chosen
+
+
+@njit
+def leap(evidence: Evidence, adj: Array, limits: Limits, leaps: Leaps) -> int:
+    """Add pairs of parents to a DAG, the best first, until none improves the score; returns how many.
+
+    A gain found earlier stays valid unless the parents of its variable change or the pair would close a cycle, so
+    only such gains are computed again.
+    """
+    d, made = len(adj), 0
+    reach = np.zeros((d, (d + 63) // 64), np.uint64)
+    gains, chosen = np.empty(d), np.empty(d, np.int64)
+    reachable(adj, reach)
+    for j in range(d):
+        gains[j], chosen[j] = best_leap(evidence, adj, reach, limits, leaps, j)
+    while True:
+        j = int(np.argmax(gains))
+        if gains[j] <= TIE:
+            return made
+        a, b = leaps.pairs[chosen[j]]
+        if not is_below(reach, j, a) and not is_below(reach, j, b):
+            adj[a, j] = adj[b, j] = 1
+            made += 1
+            reachable(adj, reach)
+        gains[j], chosen[j] = best_leap(evidence, adj, reach, limits, leaps, j)
 
 
 @njit

@@ -9,7 +9,8 @@ depends on what a row is. Kernels access data through `Evidence` and four functi
 - ``test(evidence, x, y, given, n, collider)``: the statistic of x and y given ``given[:n]``, its degrees of
   freedom, and the decision if the test stopped early. With ``collider`` = -1 the statistic is always complete; 0
   selects the critical values for edges, 1 those for v-structures;
-- ``family_value(evidence, x, parents, n)``: the local score of x with parents ``parents[:n]``, in nats.
+- ``family_value(evidence, x, parents, n)``: the local score of x with parents ``parents[:n]``, in nats. A kind
+  computes what the data say; the log prior of the family (`Prior`) is added here, for every kind alike.
 
 The statistic is N times the (conditional) mutual information, or a log Bayes factor, as an integer with
 ``terms.scale`` units per nat. Integer sums do not depend on the order of terms, so decisions do not either.
@@ -50,6 +51,16 @@ class Rule(NamedTuple):
 NO_RULE = Rule(np.zeros((2, 2)), STRATA, np.zeros((0, 0), np.uint8))  # for evidence that is only used for scores
 
 
+class Prior(NamedTuple):
+    """The log prior of a family: a term for its number of parents, and one for each edge (see `graphs.priors`)."""
+
+    sizes: Array  # (d,) float64, by number of parents; or (0,) for none
+    edges: Array  # (d, d) float64, row to column; or (0, 0) for none
+
+
+NO_PRIOR = Prior(np.zeros(0), np.zeros((0, 0)))
+
+
 class Evidence(NamedTuple):
     """A sample of the data, with everything that tests and scores on it need."""
 
@@ -57,6 +68,7 @@ class Evidence(NamedTuple):
     terms: Any  # a NamedTuple of the kind, with a field ``scale``: the terms of a statistic or a score
     rule: Rule
     work: Any  # a NamedTuple of the kind: workspace
+    prior: Prior = NO_PRIOR
 
 
 class Verbs(NamedTuple):
@@ -94,12 +106,18 @@ def test(evidence: Evidence, x: int, y: int, given: Array, n: int, collider: int
 
 def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
     """Score of x with parents[:n]; needs `begin` first, and `turn` if parents have changed since."""
-    return _VERBS[type(evidence.sample)].family_value(evidence, x, parents, n)
+    own = _VERBS[type(evidence.sample)].family_value(evidence, x, parents, n)
+    return own + log_prior(evidence.prior, x, parents, n)
 
 
 def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least: Array, out: Array) -> None:
     """Score of each child with the same parents[:n], as `family_value`; or -inf if it is not above least[i]."""
-    (_VERBS[type(evidence.sample)].offspring or each_value)(evidence, children, parents, n, least, out)
+    own = _VERBS[type(evidence.sample)].offspring
+    if own is None:
+        each_value(evidence, children, parents, n, least, out)
+    else:
+        own(evidence, children, parents, n, least_data(evidence.prior, children, parents, n, least), out)
+        add_prior(evidence.prior, children, parents, n, out)
 
 
 test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it
@@ -136,16 +154,51 @@ def _test(evidence: Any, x: Any, y: Any, given: Any, n: Any, collider: Any) -> A
 @overload(family_value, jit_options=_INLINE, strict=False)
 def _family_value(evidence: Any, x: Any, parents: Any, n: Any) -> Any:
     own = _verbs(evidence).family_value
-    return lambda evidence, x, parents, n: own(evidence, x, parents, n)
+    return lambda evidence, x, parents, n: own(evidence, x, parents, n) + log_prior(evidence.prior, x, parents, n)
 
 
 @overload(offspring, jit_options=_INLINE, strict=False)
 def _offspring(evidence: Any, children: Any, parents: Any, n: Any, least: Any, out: Any) -> Any:
-    own = _verbs(evidence).offspring or each_value
-    return lambda evidence, children, parents, n, least, out: own(evidence, children, parents, n, least, out)
+    own = _verbs(evidence).offspring
+    if own is None:
+        return lambda evidence, children, parents, n, least, out: each_value(
+            evidence, children, parents, n, least, out
+        )
+
+    def scored(evidence: Any, children: Any, parents: Any, n: Any, least: Any, out: Any) -> None:
+        own(evidence, children, parents, n, least_data(evidence.prior, children, parents, n, least), out)
+        add_prior(evidence.prior, children, parents, n, out)
+
+    return scored
 
 
 # --- common to all kinds ---------------------------------------------------------------------------------
+
+
+@inner
+def log_prior(prior: Prior, x: int, parents: Array, n: int) -> float:
+    """Log prior of the family of x with parents[:n]."""
+    value = prior.sizes[n] if len(prior.sizes) > 0 else 0.0
+    if len(prior.edges) > 0:
+        for i in range(n):
+            value += prior.edges[parents[i], x]
+    return value
+
+
+@njit
+def least_data(prior: Prior, children: Array, parents: Array, n: int, least: Array) -> Array:
+    """What the data must add to the log prior of each child for a score of ``least``."""
+    out = np.empty(len(children))
+    for i in range(len(children)):
+        out[i] = least[i] - log_prior(prior, children[i], parents, n)
+    return out
+
+
+@njit
+def add_prior(prior: Prior, children: Array, parents: Array, n: int, out: Array) -> None:
+    """Add the log prior of each child to its score."""
+    for i in range(len(children)):
+        out[i] += log_prior(prior, children[i], parents, n)
 
 
 @inner

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from brai.graphs.pdag import Family, family_arrays
-from brai.kernels.interface import NO_RULE, Evidence, family_values
+from brai.kernels.interface import NO_PRIOR, NO_RULE, Evidence, Prior, family_values
 from brai.kinds import kind_of
 from brai.kinds.base import Table
 from brai.runtime.checks import check_positive
@@ -29,11 +29,18 @@ class FamilyScores:
     The cache contains at most ``capacity`` families. When it is full it is cleared, which does not change scores.
     """
 
-    def __init__(self, data: Table, score: str = "bdeu", ess: float = 1.0, capacity: int = 1_000_000):
+    def __init__(
+        self,
+        data: Table,
+        score: str = "bdeu",
+        ess: float = 1.0,
+        capacity: int = 1_000_000,
+        prior: Prior = NO_PRIOR,
+    ):
         self.kind = kind_of(data)
         if score not in self.kind.scores:
             raise ValueError(f"unknown score {score!r}: choose one of {', '.join(self.kind.scores)}")
-        self.data, self.score, self.capacity = data, score, capacity
+        self.data, self.score, self.capacity, self.prior = data, score, capacity, prior
         self.ess = check_positive("ess", ess)
         self._terms = self.kind.score_terms(data, score, ess)
         self._work, self._depth = self.kind.workspace(data, 2), 2
@@ -43,7 +50,7 @@ class FamilyScores:
 
     def twin(self) -> FamilyScores:
         """A copy with its own workspace and cache, for another thread."""
-        return FamilyScores(self.data, self.score, self.ess, self.capacity)
+        return FamilyScores(self.data, self.score, self.ess, self.capacity, self.prior)
 
     @contextmanager
     def lent(self) -> Iterator[FamilyScores]:
@@ -57,7 +64,8 @@ class FamilyScores:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without workspace and cache, which a copy creates anew."""
-        return {"data": self.data, "score": self.score, "ess": self.ess, "capacity": self.capacity}
+        names = ("data", "score", "ess", "capacity", "prior")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
@@ -69,7 +77,7 @@ class FamilyScores:
         """The argument of kernels, with a workspace for sets of up to ``depth`` - 2 parents."""
         if self._depth < depth:
             self._work, self._depth = self.kind.workspace(self.data, depth), depth
-        return Evidence(self.kind.sample(self.data), self._terms, NO_RULE, self._work)
+        return Evidence(self.kind.sample(self.data), self._terms, NO_RULE, self._work, self.prior)
 
     def families(self, families: Sequence[Family]) -> list[float]:
         """Score of each family."""

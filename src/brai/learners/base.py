@@ -5,6 +5,7 @@ Variables are sorted by name while learning, so the order of the columns affects
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -18,15 +19,20 @@ from brai.data.missing import check_array
 from brai.graphs.knowledge import Bounds, Knowledge
 from brai.graphs.mpdag import restricted
 from brai.graphs.pdag import PDAG, Family, families_of
+from brai.graphs.priors import StructurePrior, family_prior
 from brai.kinds import kind_of, table_of
 from brai.kinds.scores import FamilyScores
 from brai.learners.memory import foresee
 from brai.posterior.consensus import Consensus, consensus, table
 from brai.posterior.effects import Adjustment, Effect, causal_effect
 from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
-from brai.posterior.weighted import Floats, Posterior, Prior
+from brai.posterior.weighted import Floats, Posterior
+from brai.posterior.weighted import Prior as Weighing
 from brai.posterior.with_knowledge import posterior_of_classes
-from brai.runtime.checks import check_count, near
+from brai.runtime.checks import check_count, check_positive, near
+from brai.search.hyperparameters import Settled, Tried, settle
+
+MOST_PARENTS = 4  # in climbs that choose hyperparameters, for learners without a limit
 
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
@@ -39,7 +45,10 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes to save: name, kind (brai.files.codecs)
     family_score: str
-    ess: float
+    ess: Any  # a number, or "auto"
+    ess_: float
+    structure_prior_: StructurePrior
+    hyperparameters_: list[Tried]
     _known_posterior: Posterior | None
     _obeyed: Knowledge | None  # background knowledge that the learned graphs obey
 
@@ -53,11 +62,47 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _scores(self, X: Any) -> tuple[Any, FamilyScores]:
-        """The data in its column order, and local scores on the data with variables sorted by name."""
+        """The data in its column order, and local scores on the data with variables sorted by name.
+
+        Hyperparameters that are "auto" are chosen here.
+        """
         data = self._taken(X)
         foresee(data, self)
         sorted_data = data.select(sorted(data.names))
-        return data, FamilyScores(sorted_data, self.family_score, self.ess)
+        self._settle(sorted_data)
+        return data, self._family_scores(sorted_data)
+
+    def _settle(self, data: Any) -> None:
+        """Set ess_, structure_prior_ and hyperparameters_; ``data`` has its variables sorted by name."""
+        self._take(self._settled(data))
+
+    def _take(self, settled: Settled) -> None:
+        self.ess_, self.structure_prior_ = settled.ess, settled.prior
+        self.hyperparameters_ = list(settled.tried)
+
+    def _settled(self, data: Any) -> Settled:
+        """The hyperparameters for this data."""
+        if self.ess != "auto":
+            check_positive("ess", self.ess)
+        most = getattr(self, "max_parents", None)
+        return settle(
+            data,
+            self.family_score,
+            self.ess,
+            getattr(self, "structure_prior", "uniform"),
+            self._bounds(data.names),
+            MOST_PARENTS if most is None else most,
+            self._deadline(),
+        )
+
+    def _deadline(self, share: float = 1.0) -> float:
+        """When this share of the time for a fit is over (`time.monotonic`)."""
+        return math.inf
+
+    def _family_scores(self, data: Any) -> FamilyScores:
+        """Local scores on a table, with the hyperparameters of the fit."""
+        prior = family_prior(self.structure_prior_, data.names, self._knowledge())
+        return FamilyScores(data, self.family_score, self.ess_, prior=prior)
 
     def _knowledge(self) -> Knowledge | None:
         """Background knowledge: the argument ``knowledge``, or None for learners without it."""
@@ -105,6 +150,23 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(data.names, dtype=object)
         self._train, self._known_posterior = data, None
 
+    @property
+    def log_prior_(self) -> float:
+        """Log prior of dag_ up to a constant: the structure prior, and beliefs. Part of log_score_."""
+        check_is_fitted(self)
+        dag = self.dag_.reorder(sorted(self.dag_.names))
+        sizes, edges = family_prior(self.structure_prior_, dag.names, self._obeyed)
+        total = 0.0
+        for v, parents in families_of(dag):
+            total += float(sizes[len(parents)]) if len(sizes) else 0.0
+            total += float(edges[list(parents), v].sum()) if len(edges) else 0.0
+        return total
+
+    @property
+    def log_likelihood_(self) -> float:
+        """What the data say of dag_: its log marginal likelihood (BDeu), or BIC or qNML. Part of log_score_."""
+        return self.log_score_ - self.log_prior_
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
         """Names of the variables, in the order of the rows and columns of all results."""
         check_is_fitted(self)
@@ -115,7 +177,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         graph = cpdag.reorder(names)
         return graph if self._obeyed is None else restricted(graph, self._obeyed)
 
-    def _weighed(self, weigh: Callable[[Prior], Posterior], prior: Prior) -> Posterior:
+    def _weighed(self, weigh: Callable[[Weighing], Posterior], prior: Weighing) -> Posterior:
         """A posterior over equivalence classes; with knowledge, over those of their DAGs that obey it."""
         if self._obeyed is None:
             return weigh(prior)
@@ -199,10 +261,10 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         test = self._tested(X)
         if average:
-            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess_)
         names = sorted(self._train.names)  # so that sums do not depend on the order of columns
         dag = self.dag_.reorder(names)
-        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess)
+        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess_)
 
     def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
         """Mean of `score_samples`; y is ignored."""
@@ -212,7 +274,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """log P(X | data) = log Σ_G P(X | G) P(G | data); all rows of X together are the paper's D_new."""
         check_is_fitted(self)
         test = self._tested(X)
-        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess)
+        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess_)
 
     def network(self, ess: float | None = None) -> Any:
         """The Bayesian network of dag_: its parameters are Dirichlet posterior means.
@@ -222,7 +284,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         undirected in cpdag_, but ``marginal(do=...)`` depends on it; `causal_effect` averages over all directions.
         """
         check_is_fitted(self)
-        return kind_of(self._train).parameters(self.dag_, self._train, self.ess if ess is None else ess)
+        return kind_of(self._train).parameters(self.dag_, self._train, self.ess_ if ess is None else ess)
 
     def causal_effect(  # arguments: options of a public function, by keyword
         self,
@@ -249,7 +311,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             outcome,
             change=change,
             values=values,
-            ess=self.ess,
+            ess=self.ess_,
             adjustment=adjustment,
             n_dags=n_dags,
             random_state=random_state,

@@ -20,6 +20,7 @@ from brai.runtime.interrupts import interruptible
 from brai.runtime.progress import counted
 from brai.runtime.seeds import seed_sequence
 from brai.runtime.workers import Workers
+from brai.search.hyperparameters import Settled
 
 
 class Bootstrap(StructureLearner):
@@ -77,9 +78,14 @@ class Bootstrap(StructureLearner):
         return str(self.estimator.family_score)
 
     @property
-    def ess(self) -> float:  # type: ignore[override]
+    def ess(self) -> Any:
         """Equivalent sample size of the estimator."""
-        return float(self.estimator.ess)
+        return self.estimator.ess
+
+    def _settled(self, data: Any) -> Settled:
+        """Hyperparameters that are "auto" are chosen once, on the full data, to score the members."""
+        found: Settled = self.estimator._settled(data)
+        return found
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> Bootstrap:

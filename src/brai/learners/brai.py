@@ -1,50 +1,47 @@
 """`BRAI`: Bayesian structure learning by recursive bootstrap, then search and MCMC.
 
-`BRAI` offers two posteriors over structures.
+`BRAI` offers three sources of probabilities.
 
 - ``posterior_from="tree"`` is the published one: the k best graphs of the tree, or draws from it, weighted by
   their scores. Graphs that are not in the tree count as impossible, and usually one graph has nearly all the
   weight.
-- ``posterior_from="mcmc"`` (default) draws DAGs by Markov chain Monte Carlo (MCMC) from the posterior over all
-  DAGs with few parents. It is slower, and correct once the chains have converged; R-hat, the effective sample
-  size and the disagreement of chains are diagnostics.
-
-Chains start at the best graph, and where searches from different draws of the tree end. Starts whose score is far
-below the best are left out: a chain could stay in such a mode, and it would count as much as the others.
+- ``posterior_from="mcmc"`` draws DAGs by Markov chain Monte Carlo (MCMC) from the posterior over all DAGs with few
+  parents. It is correct once the chains have converged; R-hat, the effective sample size and the disagreement of
+  chains are diagnostics. These are the probabilities of the model: given these rows, the score and the prior.
+- ``posterior_from="bagged"`` (default) also draws DAGs on bootstrap samples of the rows (`brai.posterior.bagged`).
+  These probabilities are less certain, and agree better with true graphs (docs/results/calibration.md).
 """
 
 from __future__ import annotations
 
 import math
 import time
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from brai.graphs.pdag import PDAG, Draw, Family, cpdag_of, families_of
-from brai.learners.base import bounds_of
+from brai.graphs.pdag import PDAG, Draw, cpdag_of
+from brai.learners.drawing import branch, draw_bags, draw_chains, halfway, table_of_chains, warn_of_chains
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
-from brai.posterior.chains import APART, ESS, R_HAT, Draws
-from brai.posterior.mcmc import BLOCKS, sample_dags
-from brai.posterior.weighted import Posterior, Prior
+from brai.posterior.bagged import combined
+from brai.posterior.chains import Draws
+from brai.posterior.weighted import Posterior, Prior, Source
 from brai.posterior.with_knowledge import posterior_of_dags
 from brai.runtime.checkpoint import Checkpoint
 from brai.runtime.checks import check_count
 from brai.runtime.interrupts import interruptible
-from brai.runtime.progress import counted, status, tree_progress
+from brai.runtime.progress import status, tree_progress
 from brai.runtime.seeds import generator, seed_sequence
 from brai.runtime.workers import Workers
 from brai.search.family_table import FamilyTable
-from brai.search.from_tree import climbed_draws, polish
-from brai.search.joint_parents import deepen
+from brai.search.from_tree import polish
+from brai.search.joint_parents import Screen, deepen
 from brai.tree.draws import Count, Method, best_route, count_distinct, distribution, k_best, sample_routes
 from brai.tree.ggt import GGT
 from brai.tree.independence import CITest, Oracle
@@ -52,13 +49,7 @@ from brai.tree.parallel_growth import grow_with
 from brai.tree.rai import Learner
 
 TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
-MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
 MAX_STEPS = 10**11  # of all chains together
-SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
-
-
-class ConvergenceWarning(UserWarning):
-    """The chains have not converged; probabilities computed from them are rough."""
 
 
 class BRAI(RecursiveLearner):
@@ -68,13 +59,18 @@ class BRAI(RecursiveLearner):
     ----------
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
-    family_score : {"bdeu", "bic"}, the score of the leaves
-    ess, max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge
+    family_score : {"bdeu", "bic", "qnml"}, the score of graphs (brai.kinds.scores)
+    ess : float, equivalent sample size of BDeu; "auto" chooses it on the data (brai.search.hyperparameters)
+    structure_prior : "uniform", "fair", {"strength": number} or {"edges": expected number of edges}, the prior
+        over DAGs (brai.graphs.priors); "auto" chooses a strength on the data
+    max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs
+        (Knowledge.beliefs) are part of the prior
     polish : bool, whether to search for a better graph, starting from the tree (brai.search.from_tree);
         not with an Oracle
     max_parents : int, largest number of parents of a node in the search and in chains. If the tree has a
         family with more parents that is worth it, the limit is that number, for all nodes
-    posterior_from : {"mcmc", "tree"}, what probabilities are computed from, when first asked for; see above
+    posterior_from : {"bagged", "mcmc", "tree"}, what probabilities are computed from, when first asked for; see
+        above
     n_chains : int, number of chains
     n_draws : int, DAGs drawn from each chain; None for 1000 with up to 20 variables, else 250
     thin : int, steps of a chain between draws; None for 10 times the number of variables, at least 100
@@ -94,9 +90,13 @@ class BRAI(RecursiveLearner):
     Attributes
     ----------
     cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP, maximum a posteriori)
+    log_likelihood_, log_prior_ : the two parts of log_score_, see StructureLearner
+    ess_, structure_prior_ : the hyperparameters that were used
+    hyperparameters_ : list of Tried (ess, strength, log_evidence), what "auto" compared
     threshold_, threshold_curve_ : as in RAI; log_score is that of the best graph of the tree
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
+    joint_parents_ : Screen, which pairs of parents the search scored; None without a search
     """
 
     bootstraps = True
@@ -105,9 +105,11 @@ class BRAI(RecursiveLearner):
         "n_ci_tests_": "tests",
         "tree_": "tree",
         "polish_trace_": "trace",
+        "joint_parents_": "screen",
         "threshold_curve_": "thresholds",
         "_seed": "seed",
         "_known_chains": "draws",
+        "_known_bags": "bags",
     }
 
     def __init__(
@@ -116,10 +118,11 @@ class BRAI(RecursiveLearner):
         ci_test: Any = "auto",
         *,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = "auto",
+        structure_prior: Any = "auto",
         polish: bool = True,
         max_parents: int = 4,
-        posterior_from: Literal["mcmc", "tree"] = "mcmc",
+        posterior_from: Literal["bagged", "mcmc", "tree"] = "bagged",
         n_chains: int = 4,
         n_draws: int | None = None,
         thin: int | None = None,
@@ -140,6 +143,7 @@ class BRAI(RecursiveLearner):
         self.ci_test = ci_test
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
         self.polish = polish
         self.max_parents = max_parents
         self.posterior_from = posterior_from
@@ -155,7 +159,7 @@ class BRAI(RecursiveLearner):
 
     @classmethod
     def paper(cls, s: int = 3, *, random_state: Any = None, verbose: bool = False, **changes: Any) -> BRAI:
-        """The published algorithm: CMI test, BDeu with ess 1, no polish, Algorithm 2.
+        """The published algorithm: CMI test, BDeu with ess 1, uniform prior, no polish, Algorithm 2.
 
         The threshold of the test is chosen by the score on the training data. This reading reproduces most of the
         paper's claims; ``ci_test="cmi-c1"`` is the C1 threshold. What else the paper leaves open is settled as
@@ -164,7 +168,7 @@ class BRAI(RecursiveLearner):
         """
         test = CITest("cmi", threshold="auto")
         settings: dict[str, Any] = {"ci_test": test, "family_score": "bdeu", "ess": 1.0, "polish": False}
-        settings |= {"posterior_from": "tree", "draw": "paper"}
+        settings |= {"structure_prior": "uniform", "posterior_from": "tree", "draw": "paper"}
         return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
 
     @interruptible
@@ -185,17 +189,21 @@ class BRAI(RecursiveLearner):
             chosen = self._chosen(scores, one, growing if self.polish else deadline)
             tree, best = chosen.found.more, chosen.found.draw
             self.polish_trace_ = [("tree", best.log_score)]
+            self.joint_parents_: Screen | None = None
             if self.polish and not isinstance(self.ci_test, Oracle):
                 with status(self.verbose, "searching on from the tree"):
                     bounds = self._bounds(scores.data.names)._asdict()
                     table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
-                    self._joint = deepen(table, workers=workers, deadline=_halfway(deadline)).families
-                    found = polish(table, tree, deadline=deadline, seed=_branch(seed, 0), workers=workers)
+                    _, _, self.joint_parents_, self._joint = deepen(
+                        table, workers=workers, deadline=halfway(deadline)
+                    )
+                    found = polish(table, tree, deadline=deadline, seed=branch(seed, 0), workers=workers)
                 best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, chosen, best)
         self.tree_: GGT = tree
         self._seed = seed
         self._known_chains: Draws | None = None
+        self._known_bags: Draws | None = None
         return self
 
     @contextmanager
@@ -205,9 +213,9 @@ class BRAI(RecursiveLearner):
 
     def _check(self) -> None:
         self._check_count("s", least=1)
-        for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("mcmc", "tree"))):
+        for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("bagged", "mcmc", "tree"))):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {choices[0]!r} or {choices[1]!r}")
+                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {' or '.join(map(repr, choices))}")
         self._check_count("n_chains", "max_parents", least=1)
         self._check_count("n_draws", "thin", least=1, none="a number that suits the data")
         steps = self.n_chains * (self.n_draws or 1000) * (self.thin or 100)
@@ -234,42 +242,24 @@ class BRAI(RecursiveLearner):
             deadline = self._deadline()
             foresee(self._train, self, chains=True)
             with self._workers(self._train, self._seed) as workers:
-                self._known_chains = self._drawn(workers, deadline)
-            _warn_of_chains(self._known_chains)
+                with status(self.verbose, "listing parent sets"):
+                    table = table_of_chains(self, workers, deadline)
+                self._known_chains = draw_chains(self, table, workers, deadline)
+            warn_of_chains(self._known_chains)
         return self._known_chains
 
-    def _drawn(self, workers: Workers, deadline: float) -> Draws:
-        """DAGs of chains that start at the best graph, and where searches from draws of the tree end."""
-        _, scores = self._scores(self._train)
-        names = scores.data.names
-        best = families_of(self.dag_.reorder(names))
-        bounds = bounds_of(self._obeyed, names)._asdict()
-        table = FamilyTable(scores, max_parents=self.max_parents, slack=SLACK, **bounds)
-        table.add(family for leaf in self.tree_.leaves for family in leaf.families)
-        table.add(best)
-        if (joint := getattr(self, "_joint", None)) is None:  # a loaded model
-            joint = deepen(table, workers=workers, deadline=_halfway(deadline)).families
-        table.add(joint)
-        table.grow(best, SLACK)
-        least, n = self.log_score_ - MODES, 2 * self.n_chains
-        climbed = climbed_draws(self.tree_, table, least, n, deadline, self._seed, workers)
-        starts = [*dict.fromkeys([best, *climbed])][: self.n_chains]
-        starts += [best] * (self.n_chains - len(starts))
-        n_draws = self.n_draws or (1000 if len(names) <= 20 else 250)
-        thin = self.thin or max(100, 10 * len(names))
-        with counted(self.verbose, "chains over DAGs", BLOCKS) as advance:
-            return sample_dags(
-                table,
-                n_draws,
-                starts=starts,
-                thin=thin,
-                burn_in=thin * n_draws // 2,
-                max_parents=_limits(table.max_parents, starts, len(names)),
-                seed=_branch(self._seed, 1),
-                deadline=deadline,
-                advance=advance,
-                workers=workers,
-            )
+    @interruptible
+    def bags(self) -> Draws:
+        """DAGs drawn by chains on bootstrap samples of the rows, made once; a chain for each sample.
+
+        See brai.posterior.bagged. Log scores are those on the samples. Nodes are sorted by name.
+        """
+        check_is_fitted(self)
+        if self._known_bags is None:
+            deadline = self._deadline()
+            with self._workers(self._train, self._seed) as workers:
+                self._known_bags = draw_bags(self, workers, deadline)
+        return self._known_bags
 
     @interruptible
     def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
@@ -338,48 +328,30 @@ class BRAI(RecursiveLearner):
             check_count("draws", draws, 1)
             drawn = self.sample(draws, 1.0 if temperature is None else temperature, random_state)
             return self._weighed(lambda own: Posterior.from_draws(drawn, own, source="tree"), prior or "classes")
-        if k is None and self.posterior_from == "mcmc":
-            chains, names = self.chains(), self.dag_.names
-            if self._obeyed is not None:
-                return posterior_of_dags(chains.draws(names), prior, chains)
-            drawn_dags = chains.draws()  # reordered once, below
-            return Posterior.from_draws(drawn_dags, prior or "dags", "dags", "mcmc", chains).reordered(names)
+        if k is None and self.posterior_from != "tree":
+            return self._of_draws(prior, bagged=self.posterior_from == "bagged")
         best = self.k_best(100 if k is None else k)
         return self._weighed(lambda own: Posterior.from_scores(best, own, "tree"), prior or "dags")
+
+    def model_posterior(self) -> Posterior:
+        """The posterior of the model: draws of `chains` on the data only, as with posterior_from="mcmc"."""
+        return self._of_draws(None, bagged=False)
+
+    def _of_draws(self, prior: Prior | None, *, bagged: bool) -> Posterior:
+        """The posterior over what chains draw; with ``bagged`` also what they draw on bootstrap samples."""
+        chains, names = self.chains(), sorted(self.dag_.names)
+        drawn: Iterable[tuple[PDAG, float]] = chains.draws()
+        source: Source = "mcmc"
+        if bagged:
+            scores = self._family_scores(self._train.select(names))
+            drawn, source = combined(chains, self.bags(), scores, names), "bagged"
+        if self._obeyed is not None:
+            drawn = ((dag.reorder(self.dag_.names), score) for dag, score in drawn)
+            return posterior_of_dags(drawn, prior, chains, source)
+        return Posterior.from_draws(drawn, prior or "dags", "dags", source, chains).reordered(self.dag_.names)
 
     @interruptible
     def n_distinct(self, limit: int | None = None) -> Count:
         """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
         check_is_fitted(self)
         return count_distinct(self.tree_, limit)
-
-
-def _halfway(deadline: float) -> float:
-    """Half of the time that is left."""
-    return deadline if math.isinf(deadline) else (time.monotonic() + deadline) / 2
-
-
-def _limits(max_parents: int, starts: Sequence[Sequence[Family]], d: int) -> NDArray[np.int64]:
-    """Most parents of each variable: ``max_parents``, or as many as it has in a start."""
-    most = np.full(d, max_parents, np.int64)
-    for start in starts:
-        for v, own in start:
-            most[v] = max(most[v], len(own))
-    return most
-
-
-def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:
-    """A seed of its own for a part of the work, whatever was drawn before; the tree has paths from 0 on."""
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2**32 - 1 - part))
-
-
-def _warn_of_chains(chains: Draws) -> None:
-    found = chains.convergence()
-    if not found.converged:
-        warnings.warn(
-            f"the chains have not converged: R-hat {found.r_hat:.2f} (limit {R_HAT}), effective sample size "
-            f"{found.ess:.0f} (at least {ESS}), edge probabilities differ by up to {found.largest:.2f} between "
-            f"chains (limit {APART}): increase n_draws or thin and fit again, or take probabilities as rough",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

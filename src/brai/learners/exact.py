@@ -24,14 +24,14 @@ from brai.runtime.progress import status
 class Exact(StructureLearner):
     """The DAG of highest score, the k best classes and the exact probability of every edge (brai.posterior.exact).
 
-    Probabilities of edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, with a
-    uniform prior over DAGs. Markov blankets, paths, predictions and effects use the k best classes only.
+    Probabilities of edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, under the
+    structure prior. Markov blankets, paths, predictions and effects use the k best classes only.
 
     Parameters
     ----------
     k : int, number of equivalence classes in `posterior()`; None for all with up to 5 variables, else 1000
     max_parents : int, largest number of parents of a node, or None for no limit
-    family_score, ess : as in RAI
+    family_score, ess, structure_prior : as in BRAI; here not "auto" by default
     max_gb, max_minutes : float, limits of memory and time; TooLargeError if the estimate is above
     verbose : bool, whether to show the current step on standard error
 
@@ -50,7 +50,8 @@ class Exact(StructureLearner):
         *,
         max_parents: int | None = None,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = 1.0,
+        structure_prior: Any = "uniform",
         max_gb: float = exact.MAX_GB,
         max_minutes: float = exact.MAX_MINUTES,
         verbose: bool = False,
@@ -59,6 +60,7 @@ class Exact(StructureLearner):
         self.max_parents = max_parents
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
         self.max_gb = max_gb
         self.max_minutes = max_minutes
         self.verbose = verbose
@@ -66,7 +68,8 @@ class Exact(StructureLearner):
     def _limits(self) -> dict[str, Any]:
         return {
             "score": self.family_score,
-            "ess": self.ess,
+            "ess": self.ess_,
+            "structure_prior": self.structure_prior_,
             "max_parents": self.max_parents,
             "max_gb": self.max_gb,
             "max_minutes": self.max_minutes,
@@ -77,6 +80,7 @@ class Exact(StructureLearner):
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("k", least=1, none="a number that suits the data")
         data = self._taken(X)
+        self._settle(data.select(sorted(data.names)))
         with status(self.verbose, "finding the best DAG"):
             dag, log_score = exact.map_network(data, **self._limits())
         self._keep(data, families_of(dag.reorder(sorted(data.names))), log_score)
@@ -112,7 +116,7 @@ class DPMCMC(StructureLearner):
     burn_in, thin : int, steps before the first draw, and steps between draws
     global_share : float, share of proposals that replace the whole graph
     max_parents : int, largest number of parents of a node, or None for no limit
-    family_score, ess : as in RAI
+    family_score, ess, structure_prior : as in BRAI; here not "auto" by default
     max_gb, max_minutes : float, limits of memory and time; TooLargeError if the estimate is above
     random_state : int, SeedSequence, Generator, RandomState or None, the seed of the chain
     verbose : bool, whether to show the current step on standard error
@@ -137,7 +141,8 @@ class DPMCMC(StructureLearner):
         global_share: float = 0.1,
         max_parents: int | None = None,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = 1.0,
+        structure_prior: Any = "uniform",
         max_gb: float = exact.MAX_GB,
         max_minutes: float = exact.MAX_MINUTES,
         random_state: Any = 0,
@@ -150,6 +155,7 @@ class DPMCMC(StructureLearner):
         self.max_parents = max_parents
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
         self.max_gb = max_gb
         self.max_minutes = max_minutes
         self.random_state = random_state
@@ -159,6 +165,7 @@ class DPMCMC(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> DPMCMC:
         """Run the chain on a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)
+        self._settle(data.select(sorted(data.names)))
         with status(self.verbose, "drawing DAGs by a chain"):
             self.chain_: Chain = sample_dags(
                 data,
@@ -167,7 +174,8 @@ class DPMCMC(StructureLearner):
                 thin=self.thin,
                 global_share=self.global_share,
                 score=self.family_score,
-                ess=self.ess,
+                ess=self.ess_,
+                structure_prior=self.structure_prior_,
                 max_parents=self.max_parents,
                 random_state=self.random_state,
                 max_gb=self.max_gb,

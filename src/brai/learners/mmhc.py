@@ -9,6 +9,7 @@ from brai.graphs.pdag import families_of
 from brai.learners.base import StructureLearner
 from brai.learners.score_search import HillClimbing
 from brai.runtime.interrupts import interruptible
+from brai.search.hyperparameters import Settled
 from brai.search.mmpc import neighbourhoods
 
 
@@ -22,8 +23,9 @@ class MMHC(StructureLearner):
     df : {"strata", "cells", "full"}, how degrees of freedom are counted; see brai.search.mmpc
     max_order : int, size of the largest condition set, or None for no limit
     tabu, patience, ties : as in HillClimbing; tabu and patience are those of the paper by default
-    max_parents, family_score, ess, knowledge : as in HillClimbing. CI tests do not use the knowledge; after them,
-        pairs forbidden in both directions leave the skeleton, and required edges are added to it
+    max_parents, family_score, ess, structure_prior, knowledge : as in HillClimbing. CI tests do not use the
+        knowledge; after them, pairs forbidden in both directions leave the skeleton, and required edges are
+        added to it
 
     Attributes
     ----------
@@ -50,7 +52,8 @@ class MMHC(StructureLearner):
         max_parents: int | None = None,
         knowledge: Any = None,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = 1.0,
+        structure_prior: Any = "uniform",
     ):
         self.knowledge = knowledge
         self.alpha = alpha
@@ -63,6 +66,7 @@ class MMHC(StructureLearner):
         self.max_parents = max_parents
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
 
     @interruptible
     def fit(self, X: Any, y: Any = None) -> MMHC:
@@ -86,7 +90,9 @@ class MMHC(StructureLearner):
             allowed=near,
             family_score=self.family_score,
             ess=self.ess,
+            structure_prior=self.structure_prior,
         ).fit(data)
+        self._take(Settled(climbing.ess_, climbing.structure_prior_, tuple(climbing.hyperparameters_)))
         self._keep(data, families_of(climbing.dag_.reorder(sorted(data.names))), climbing.log_score_)
         self.skeleton_, self.n_ci_tests_ = near, skeleton.n_ci_tests
         return self

@@ -13,7 +13,7 @@ from brai.runtime.interrupts import interruptible
 from brai.runtime.seeds import seed_sequence
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import hill_climb
-from brai.search.joint_parents import deepen
+from brai.search.joint_parents import deepen, leaps_of
 from brai.search.orders import search_by_order
 
 
@@ -29,10 +29,13 @@ class HillClimbing(StructureLearner):
     ties : {"auto", "columns"}, how ties are broken. "columns" prefers the first columns, as bnlearn does. "auto"
         does not depend on the order of columns, and climbs twice; see brai.search.hill_climbing
     max_parents : int, largest number of parents of a node, or None for no limit
+    joint : bool, whether moves may add two parents at once where no single edge improves the score. All pairs of
+        parents are scored for that (brai.search.joint_parents), which takes a minute with a thousand variables
     start : PDAG, the DAG to start from, or None for no edges except required ones
     allowed : (d, d) bool array in the order of columns, whether the edge i → j may be added; None for all edges
     knowledge : as in RAI. Required edges are kept even if they are more than max_parents
-    family_score, ess : the score to maximise ("bdeu" or "bic"), and the equivalent sample size of BDeu
+    family_score, ess, structure_prior : the score to maximise ("bdeu", "bic" or "qnml"), the equivalent sample
+        size of BDeu, and the prior over DAGs that is added; as in BRAI, but not "auto" by default
     random_state : int, SeedSequence, Generator, RandomState or None, the seed of restarts
 
     Attributes
@@ -55,11 +58,13 @@ class HillClimbing(StructureLearner):
         perturbations: int = 10,
         ties: Literal["auto", "columns"] = "auto",
         max_parents: int | None = None,
+        joint: bool = False,
         start: PDAG | None = None,
         allowed: Any = None,
         knowledge: Any = None,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = 1.0,
+        structure_prior: Any = "uniform",
         random_state: Any = 0,
     ):
         self.knowledge = knowledge
@@ -69,10 +74,12 @@ class HillClimbing(StructureLearner):
         self.perturbations = perturbations
         self.ties = ties
         self.max_parents = max_parents
+        self.joint = joint
         self.start = start
         self.allowed = allowed
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
         self.random_state = random_state
 
     @interruptible
@@ -94,10 +101,11 @@ class HillClimbing(StructureLearner):
             for i, j in np.argwhere(bounds.required & ~allowed):
                 names = scores.data.names
                 raise ValueError(f"{names[i]!r} → {names[j]!r} is required and not allowed: change allowed")
+        allowed = bounds.allowed if allowed is None else bounds.allowed & allowed
         found = hill_climb(
             scores,
             start=start,
-            allowed=bounds.allowed if allowed is None else bounds.allowed & allowed,
+            allowed=allowed,
             required=bounds.required,
             max_parents=self.max_parents,
             tabu=self.tabu,
@@ -105,6 +113,7 @@ class HillClimbing(StructureLearner):
             restarts=self.restarts,
             perturbations=self.perturbations,
             orders=None if self.ties == "auto" else [np.argsort(rank).tolist()],
+            leaps=leaps_of(scores, allowed) if self.joint else None,
             seed=seed_sequence(self.random_state),
         )
         self._keep(data, found.families, found.log_score)
@@ -142,7 +151,7 @@ class OrderSearch(StructureLearner):
     pairs : int, number of candidate parents of each variable of which all pairs are scored
     larger : int, number of candidate parents of each variable of which larger sets are scored, 0 to 24
     grow : bool, whether parent sets near those of the best DAG may be added to the table
-    knowledge, family_score, ess : as in HillClimbing
+    knowledge, family_score, ess, structure_prior : as in HillClimbing
     random_state : int, SeedSequence, Generator, RandomState or None, the seed of orders and kicks
 
     Attributes
@@ -168,7 +177,8 @@ class OrderSearch(StructureLearner):
         grow: bool = True,
         knowledge: Any = None,
         family_score: str = "bdeu",
-        ess: float = 1.0,
+        ess: Any = 1.0,
+        structure_prior: Any = "uniform",
         random_state: Any = 0,
     ):
         self.knowledge = knowledge
@@ -180,6 +190,7 @@ class OrderSearch(StructureLearner):
         self.grow = grow
         self.family_score = family_score
         self.ess = ess
+        self.structure_prior = structure_prior
         self.random_state = random_state
 
     @interruptible

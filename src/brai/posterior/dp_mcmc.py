@@ -1,6 +1,7 @@
 """DP-MCMC: a Markov chain over DAGs with proposals from exact edge probabilities (Eaton & Murphy 2007).
 
-The prior over DAGs is uniform. There are two kinds of Metropolis–Hastings moves:
+The prior over DAGs is uniform, or another structure prior (`brai.graphs.priors`). There are two
+kinds of Metropolis–Hastings moves:
 
 - local: an ordered pair (i, j) is drawn. If i → j exists, it is deleted; if j → i exists, it is reversed;
   otherwise i → j is added. The proposal is symmetric, so acceptance depends on the scores only.
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG
 from brai.kernels import edge_chain, subsets
-from brai.posterior.exact import MAX_GB, MAX_MINUTES, FamilyScoreTable, Limits
+from brai.posterior.all_families import MAX_GB, MAX_MINUTES, FamilyScoreTable, Limits, Model
 from brai.runtime.checks import check_count
 from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, generator
@@ -93,6 +94,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     clip: float = 1e-3,
     score: str = "bdeu",
     ess: float = 1.0,
+    structure_prior: Any = "uniform",
     max_parents: int | None = None,
     random_state: RandomState = 0,
     max_gb: float = MAX_GB,
@@ -110,7 +112,8 @@ def sample_dags(  # arguments: options of a public function, by keyword
         raise ValueError(f"global_share is {global_share!r}: give a number from 0 to 1")
     if not 0 < clip <= 1:
         raise ValueError(f"clip is {clip!r}: give a number above 0 and at most 1")
-    table = FamilyScoreTable.of(data, score, ess, max_parents, "order", Limits(max_gb, max_minutes))
+    model = Model(score, ess, max_parents, structure_prior)
+    table = FamilyScoreTable.of(data, model, "order", Limits(max_gb, max_minutes))
     announce(edge_chain.walk, table.scores.dtype)
     chances = (subsets.order_edges(table.shifted()) + clip) / (1 + 3 * clip)
     d, rng = len(table.names), generator(random_state)

@@ -38,7 +38,7 @@ from brai.runtime.checks import check_count
 from brai.runtime.seeds import RandomState, generator
 
 Prior: TypeAlias = Literal["dags", "classes"]
-Source: TypeAlias = Literal["given", "tree", "mcmc", "exact", "bootstrap", "one"]  # what a posterior was made from
+Source: TypeAlias = Literal["given", "tree", "mcmc", "bagged", "exact", "bootstrap", "one"]
 Floats: TypeAlias = NDArray[np.float64]
 Scored: TypeAlias = tuple[PDAG, float]
 
@@ -87,7 +87,7 @@ class Posterior:
     log_scores: Floats
     prior: Prior
     source: Source = "given"
-    chains: Any = None  # with source "mcmc": the `brai.posterior.chains.Draws`, or None
+    chains: Any = None  # with source "mcmc" or "bagged": the `brai.posterior.chains.Draws`, or None
     inside: tuple[PDAG, ...] | None = None  # the same graphs with nodes sorted by name, or None
 
     @classmethod

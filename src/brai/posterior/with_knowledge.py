@@ -22,8 +22,10 @@ MOST = 4096  # approximate number of DAGs in a posterior made from several class
 LEAST = 16  # least limit on the DAGs listed for a class
 
 
-def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None, chains: Any = None) -> Posterior:
-    """DAGs weighted by their frequency among the draws of a sampler with a uniform prior over DAGs."""
+def posterior_of_dags(
+    draws: Iterable[Scored], prior: Prior | None = None, chains: Any = None, source: Source = "mcmc"
+) -> Posterior:
+    """DAGs weighted by their frequency among the draws of a sampler of DAGs."""
     if prior == "classes":
         raise ValueError("prior is 'classes': with knowledge, chains draw DAGs: leave prior out, or give 'dags'")
     times: Counter[PDAG] = Counter()
@@ -32,7 +34,7 @@ def posterior_of_dags(draws: Iterable[Scored], prior: Prior | None = None, chain
         times[dag] += 1
         scores[dag] = score
     weights = np.array(list(times.values()), float)
-    return _posterior(list(times), weights, np.array(list(scores.values())), "dags", "mcmc", chains)
+    return _posterior(list(times), weights, np.array(list(scores.values())), "dags", source, chains)
 
 
 def posterior_of_classes(classes: Posterior, known: Knowledge, prior: Prior) -> Posterior:
@@ -67,3 +69,17 @@ def _posterior(
     for own in (probabilities, log_scores):
         own.setflags(write=False)
     return Posterior(tuple(dags[i] for i in rank), probabilities, log_scores, prior, source, chains)
+
+
+def beliefs_after(known: Knowledge | None, posterior: Posterior) -> list[dict[str, Any]]:
+    """Each belief, with its probability in the posterior; None for the direction of an edge that is never there."""
+    found = []
+    if known is not None and known.beliefs:
+        edges, place = posterior.edge_probabilities(), {name: i for i, name in enumerate(posterior.names)}
+        for own in known.beliefs:
+            forth, back = (float(edges[place[a], place[b]]) for a, b in ((own.a, own.b), (own.b, own.a)))
+            both = min(1.0, forth + back)
+            share = forth / both if both > 0 else None
+            after = {"edge": forth, "adjacent": both, "direction": share}[own.about]
+            found.append({**own._asdict(), "posterior": after})
+    return found

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import chain, combinations
 from typing import Any, TypeAlias
 
@@ -93,6 +94,17 @@ class FamilyTable:
         self._looked: set[tuple[Family, float]] = set()  # (family, within) that `grow` has expanded
         self._sorted: list[Listed] = [[]] * d
         self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
+
+    def rescored(self, scores: FamilyScores) -> FamilyTable:
+        """A table of the same parent sets with other scores, those of a bootstrap sample for example."""
+        table = copy(self)
+        families = [(v, parents) for v, own in enumerate(self.sets) for parents in own]
+        table.scores, table.sets = scores, [{} for _ in self.sets]
+        for (v, parents), score in zip(families, scores.families(families), strict=True):
+            table.sets[v][parents] = score
+        table.near, table._looked = [list(own) for own in self.near], set()
+        table._sorted, table._packed = [[]] * len(self.sets), [()] * len(self.sets)
+        return table
 
     @property
     def bounds(self) -> NDArray[np.uint8]:

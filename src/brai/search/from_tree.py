@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.adjacency import topological_order
+from brai.graphs.knowledge import Bounds
 from brai.graphs.pdag import Draw, Family
-from brai.kernels.hill_climbing import TIE
+from brai.kernels.hill_climbing import TIE, Leaps
 from brai.kinds.scores import FamilyScores
 from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.search.family_table import FamilyTable
 from brai.search.hill_climbing import hill_climb
+from brai.search.joint_parents import leaps_in
 from brai.search.orders import ENOUGH, search_by_order
 from brai.tree.draws import best_route, sample_routes
 from brai.tree.ggt import GGT
@@ -85,7 +87,8 @@ def polish(
         workers=workers,
     )
     trace.append(("orders", found.log_score))
-    limits = (scores, table.allowed, table.required, table.max_parents, on_all_clocks(deadline), seed)
+    bounds = Bounds(table.allowed, table.required)
+    limits = (scores, bounds, table.max_parents, leaps_in(table), on_all_clocks(deadline), seed)
 
     def climb(graphs: Sequence[Draw], key: str) -> Draw:
         """The best result of tabu searches from these DAGs."""
@@ -125,9 +128,9 @@ def polish(
 
 def climbed_graph(
     scores: FamilyScores,
-    allowed: NDArray[np.bool_],
-    required: NDArray[np.bool_],
+    bounds: Bounds,
     max_parents: int,
+    leaps: Leaps,
     end: float,
     seed: np.random.SeedSequence,
     families: Sequence[Family],
@@ -149,10 +152,11 @@ def climbed_graph(
         found = hill_climb(
             own,
             start=start,
-            allowed=allowed,
-            required=required,
+            allowed=bounds.allowed,
+            required=bounds.required,
             max_parents=most,
             orders=orders,
+            leaps=leaps,
             seed=seed,
             deadline=on_this_clock(end),
         )

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import Family, families_of
-from brai.kernels.hill_climbing import TIE, Climb, Limits, Memo, climb, perturb, toggles
+from brai.kernels.hill_climbing import TIE, Climb, Leaps, Limits, Memo, climb, leap, perturb, toggles
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
 
@@ -56,6 +56,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
     perturbations: int = 10,
     max_moves: int | None = None,
     orders: Sequence[Sequence[int]] | None = None,
+    leaps: Leaps | None = None,
     seed: np.random.SeedSequence | None = None,
     deadline: float = math.inf,
 ) -> Found:
@@ -65,8 +66,9 @@ def hill_climb(  # arguments: options of a public function, by keyword
     edge i → j may be added. ``required`` edges must be in ``start``; they stay, whatever max_parents is. ``tabu``
     is the length of the tabu list, 0 for plain hill climbing. Tabu search ends after ``patience`` moves without a
     new best score. ``orders`` are orders of the variables that break ties, one climb each; None for the two
-    described above. ``max_parents`` is one limit for all variables, or an array with one for each. At ``deadline``
-    (`time.monotonic`) the best DAG so far is returned.
+    described above. ``leaps`` are pairs of parents: where a climb ends, those that improve the score are added at
+    once, and the climb continues. ``max_parents`` is one limit for all variables, or an array with one for each.
+    At ``deadline`` (`time.monotonic`) the best DAG so far is returned.
     """
     d = scores.data.n_variables
     must = np.zeros((d, d), bool) if required is None else np.array(required, bool)
@@ -90,7 +92,7 @@ def hill_climb(  # arguments: options of a public function, by keyword
     delta, scored = toggles(evidence, base, limits, memo)
     if orders is None:
         orders = _tie_orders(scores, delta)
-    best, best_score, moves = base, -np.inf, 0
+    best, best_score, moves, some = base, -np.inf, 0, 1 + 50 * MOVED // d**2
     for attempt in range(len(orders) + restarts):
         adj = base.copy() if attempt < len(orders) else best.copy()
         if attempt >= len(orders):
@@ -98,13 +100,16 @@ def hill_climb(  # arguments: options of a public function, by keyword
             delta, n = toggles(evidence, adj, limits, memo)
             scored += n
         order = np.array(orders[attempt % len(orders)], np.int64)
-        now = _climb_at(adj, delta.copy(), tabu, memo)
-        while (
-            not climb(evidence, now, limits, order, memo, 1 + 50 * MOVED // d**2) and time.monotonic() < deadline
-        ):
-            pass  # compiled code checks neither signals nor time, so each call is short
+        now, more = _climb_at(adj, delta.copy(), tabu, memo), True
+        while more:
+            while not climb(evidence, now, limits, order, memo, some) and time.monotonic() < deadline:
+                pass  # compiled code checks neither signals nor time, so each call is short
+            moves, scored = moves + int(now.counts[0]), scored + int(now.counts[1])
+            more = leaps is not None and time.monotonic() < deadline
+            if more and (more := leap(evidence, now.best, limits, leaps) > 0):
+                gains, n = toggles(evidence, now.best, limits, memo)
+                now, scored = _climb_at(now.best, gains, tabu, memo), scored + n
         score = scores.total(families_of(now.best))
-        moves, scored = moves + int(now.counts[0]), scored + int(now.counts[1])
         if score > best_score + TIE:
             best, best_score = now.best, score
         if time.monotonic() > deadline:

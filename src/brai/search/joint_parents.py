@@ -12,7 +12,7 @@ A `FamilyTable` ranks candidate parents by the gain of each alone. If a variable
 **Limits.** At most FAMILIES families of two parents are scored, fewer with many rows or many states, since a score
 then takes longer. If there are more, each variable has a number of candidates, the best by their gain alone.
 A pair is then scored if one of the two is a candidate; a pair without any effect of its members can be missed.
-`Deepened.candidates` is this number, and docs/results/accuracy.md reports the recall. A deadline ends the work
+`Screen` says so, and docs/results/accuracy.md reports the recall. A deadline ends the work
 early; what is found by then is added.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import Family
-from brai.kernels.hill_climbing import TIE
+from brai.kernels.hill_climbing import TIE, Leaps
 from brai.kernels.parent_sets import Kept, Singles, extensions, single_scores, strong_pairs
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import announce
@@ -48,13 +49,33 @@ NEAR = 30.0  # nats
 TASKS, CALL = 16, 4_000_000  # smallest number of tasks; families per compiled call, about a second
 
 
+class Screen(NamedTuple):
+    """Which pairs of parents were scored: those with a candidate of the variable."""
+
+    candidates: int  # per variable; all others if there was no limit
+    others: int
+    in_time: bool  # whether the work ended before the deadline
+
+    @property
+    def notice(self) -> str:
+        """What was left out, as a sentence; empty if nothing was."""
+        found = []
+        if self.candidates < self.others:
+            found.append(
+                f"Pairs of parents were scored if one of them is among the best {self.candidates} of "
+                f"{self.others} candidates of a variable: parents that matter only together can be missed."
+            )
+        if not self.in_time:
+            found.append("Time was over before all pairs of parents were scored.")
+        return " ".join(found)
+
+
 class Deepened(NamedTuple):
     """What was done."""
 
     added: int  # parent sets
     scored: int  # families of two parents
-    candidates: int  # per variable; all others if there was no limit
-    complete: bool  # whether all pairs of candidates were scored in time
+    screen: Screen
     families: tuple[Family, ...]  # those added that score at most NEAR nats below the variable's best
 
 
@@ -94,9 +115,9 @@ def deepen(
     n = candidates_within(d, most) if candidates is None else min(candidates, d - 1)
     scored, complete = 0, True
     if time.monotonic() > deadline:
-        return Deepened(0, 0, n, False, ())
+        return Deepened(0, 0, Screen(n, d - 1, False), ())
     if d - 1 > table.n_pairs and table.max_parents >= 2:
-        found, scored, complete = _pairs(table, free, n, workers, deadline)
+        found, scored, complete = _pairs(scores, table.allowed & free, n, workers, deadline)
         for v, pairs in enumerate(found):
             table.sets[v] |= {pair: score for pair, score in pairs if pair not in table.sets[v]}
             fresh = dict.fromkeys(p for pair, _ in pairs for p in pair if p not in table.near[v])
@@ -110,20 +131,37 @@ def deepen(
         added += len(new)
         least = max(own.values()) - NEAR
         families += sorted((v, parents) for parents in new if own[parents] >= least)
-    return Deepened(added, scored, n, complete, tuple(families))
+    return Deepened(added, scored, Screen(n, d - 1, complete), tuple(families))
+
+
+def leaps_of(scores: FamilyScores, allowed: NDArray[np.bool_]) -> Leaps:
+    """The best pairs of parents of each variable, as moves of a hill climb."""
+    d, levels = len(allowed), scores.kind.levels(scores.data)
+    n = candidates_within(d, families_within(scores.data.n_rows, levels))
+    found, _, _ = _pairs(scores, allowed, n, ALONE, math.inf)
+    return _leaps([[pair for pair, _ in own] for own in found])
+
+
+def leaps_in(table: FamilyTable) -> Leaps:
+    """The best pairs of parents in a table, as moves of a hill climb."""
+    most, found = kept_of(len(table.sets)), []
+    for own in table.sets:
+        pairs = ((score, parents) for parents, score in own.items() if len(parents) == 2)
+        found.append([parents for _, parents in heapq.nlargest(most, pairs)])
+    return _leaps(found)
+
+
+def _leaps(found: Sequence[Sequence[tuple[int, ...]]]) -> Leaps:
+    starts = np.cumsum([0, *map(len, found)], dtype=np.int64)
+    return Leaps(starts, np.array([pair for own in found for pair in own], np.int64).reshape(-1, 2))
 
 
 def _pairs(
-    table: FamilyTable,
-    free: NDArray[np.bool_],
-    n: int,
-    workers: Workers,
-    deadline: float,
+    scores: FamilyScores, allowed: NDArray[np.bool_], n: int, workers: Workers, deadline: float
 ) -> tuple[list[Listed], int, bool]:
     """The best pairs of each variable with their scores, the number of families scored, and whether all were."""
-    scores, d = table.scores, len(free)
+    d = len(allowed)
     announce(strong_pairs, scores.kind.compiled_for(scores.data))
-    allowed = table.allowed & free
     alone, single = np.empty(d), np.full((d, d), -np.inf)
     single_scores(scores.evidence(4), allowed, alone, single)
     parents = np.flatnonzero(allowed.any(axis=1))

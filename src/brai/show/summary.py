@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from brai.data.columns import count
+from brai.graphs.beliefs import Belief
 from brai.learners.brai import BRAI
 from brai.posterior.consensus import DECIDED, TIE, table
 from brai.posterior.weighted import Posterior
+from brai.posterior.with_knowledge import beliefs_after
 from brai.runtime.text import plain
 
 MOST = 20  # most edges listed in the text
 _SHOWN = 0.01  # the text only counts edges below this probability
-_OVER = {"dags": "DAGs", "classes": "equivalence classes"}
+_OVER = {"dags": "each DAG counts by its prior", "classes": "each equivalence class counts once"}
 
 
 def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, Any]) -> dict[str, Any]:
@@ -26,8 +28,16 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
             "directed": model.mpdag_.directed_edges(),
             "undirected": model.mpdag_.undirected_edges(),
             "log_score": model.log_score_,
+            "log_likelihood": model.log_likelihood_,
+            "log_prior": model.log_prior_,
             "score": model.family_score,
-            "ess": model.ess,
+            "ess": model.ess_,
+        },
+        "prior": {
+            "structure": model.structure_prior_.plain(),
+            "sentence": model.structure_prior_.sentence(),
+            "beliefs": beliefs_after(model._obeyed, posterior),
+            "compared": [tried._asdict() for tried in model.hyperparameters_],
         },
         "tree": {
             "s": tree.s,
@@ -42,15 +52,39 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
             "ci_tests_by_order": tree.n_ci_tests.tolist(),
             **_thresholds(model),
         },
+        **_search(model),
         "posterior": {
             **source,
             "cpdags": len(posterior),
             "graphs": posterior.kind,
             "n_effective": posterior.n_effective,
             "prior": posterior.prior,
-            "edges": table(posterior.names, posterior.edge_probabilities()),
+            "source": posterior.source,
+            "edges": _edges(model, posterior),
         },
     }
+
+
+def _edges(model: BRAI, posterior: Posterior) -> list[dict[str, Any]]:
+    """The table of edges; if the posterior is bagged, with the probabilities of the model beside it."""
+    rows = table(posterior.names, posterior.edge_probabilities())
+    if posterior.source != "bagged":
+        return rows
+    edges, place = model.model_posterior().edge_probabilities(), {n: i for i, n in enumerate(model.dag_.names)}
+    for row in rows:
+        i, j = place[row["from"]], place[row["to"]]
+        strength = min(1.0, float(edges[i, j] + edges[j, i]))
+        direction = float(edges[i, j] / strength) if strength > 0 else None
+        row |= {"model_strength": strength, "model_direction": direction}
+    return rows
+
+
+def _search(model: BRAI) -> dict[str, Any]:
+    """Which pairs of parents the search scored; nothing without a search."""
+    screen = model.joint_parents_
+    if screen is None:
+        return {}
+    return {"search": {"pairs_of_parents": {**screen._asdict(), "notice": screen.notice}}}
 
 
 def _thresholds(model: BRAI) -> dict[str, Any]:
@@ -68,8 +102,12 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
         f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}",
         "",
         f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
-        f"({best['score']}, ess {best['ess']:g})",
+        f"({best['score']}, ess {best['ess']:g}): log likelihood {best['log_likelihood']:.3f}, log prior "
+        f"{best['log_prior']:.3f}",
         *_at_most(edge_lines(best["directed"], best["undirected"]), graph_file),
+        "",
+        found["prior"]["sentence"],
+        *_stated(found["prior"]["beliefs"]),
         "",
         f"Tree with s = {tree['s']} bootstrap samples per node: {count(tree['nodes'], 'node')}, {tree['leaves']} "
         f"of them leaves, depth {tree['depth']}",
@@ -83,7 +121,20 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
         lines.append(f"  leaves whose graph had no DAG extension and was repaired: {tree['repaired_leaves']}")
     if tree["truncated_leaves"]:
         lines.append(f"  leaves truncated by a limit on order, tests or time: {tree['truncated_leaves']}")
+    if notice := found.get("search", {}).get("pairs_of_parents", {}).get("notice"):
+        lines += ["", notice]
     return "\n".join(map(plain, [*lines, "", *_probabilities(found["posterior"], edge_file)]))
+
+
+def _stated(beliefs: list[dict[str, Any]]) -> list[str]:
+    """Beliefs: the stated probability, and the posterior one."""
+    lines = []
+    for own in beliefs:
+        after = "-" if own["posterior"] is None else f"{own['posterior']:.3f}"
+        lines.append(
+            f"  {Belief(own['a'], own['b'], own['probability'], own['about'])} before the data, {after} after"
+        )
+    return lines
 
 
 def edge_lines(directed: Sequence[Sequence[str]], undirected: Sequence[Sequence[str]]) -> list[str]:
@@ -102,9 +153,10 @@ def _probabilities(posterior: dict[str, Any], where: str) -> list[str]:
         number = posterior["chains"] * posterior["draws_each"]
         classes = f" of {count(posterior['cpdags'], 'CPDAG')}" if posterior["graphs"] == "CPDAG" else ""
         r_hat = "infinite" if posterior["r_hat"] is None else f"{posterior['r_hat']:.3f}"
+        bagged = "bootstrap_samples" in posterior
+        also = f", and of chains on {posterior['bootstrap_samples']} bootstrap samples" if bagged else ""
         lines = [
-            f"Edge probabilities from {number} DAGs{classes}, drawn by MCMC; "
-            f"uniform prior over {_OVER[posterior['prior']]}",
+            f"Edge probabilities from {number} DAGs drawn by MCMC{also}{classes}; {_OVER[posterior['prior']]}",
             f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat} (near 1 if converged), "
             f"effective sample size {posterior['ess']:.0f}",
             f"  chains differ by up to {posterior['max_disagreement']:.2f} in the probability of an edge",
@@ -116,7 +168,7 @@ def _probabilities(posterior: dict[str, Any], where: str) -> list[str]:
         source = "the best "
     lines = [
         f"Edge probabilities from {source}{count(posterior['cpdags'], posterior['graphs'])} of tree and search; "
-        f"uniform prior over {_OVER[posterior['prior']]}",
+        f"{_OVER[posterior['prior']]}",
         f"  effective number of graphs {posterior['n_effective']:.1f}",
     ]
     return [*lines, *_rows(posterior, where)]
@@ -128,11 +180,15 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
     if rows:
         width = max(len(row["from"]) + len(row["to"]) for row in rows) + 3
         head.append("  strength is P(adjacent), direction is P(this direction | adjacent)")
-        head.append(f"  {'edge':<{width}}  strength  direction")
+        bagged = "model_strength" in rows[0]
+        if bagged:
+            head.append("  model is P(adjacent) of the chains on the data alone, without bootstrap samples")
+        head.append(f"  {'edge':<{width}}  strength  direction" + "     model" * bagged)
     for row in rows:
         sign = "→" if row["direction"] > DECIDED + TIE else "–"
         edge = f"{row['from']} {sign} {row['to']}"
-        lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}")
+        model = f"  {row['model_strength']:8.1%}" if "model_strength" in row else ""
+        lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}{model}")
     lines = [*head, *_at_most(lines, where)]
     if more := len(posterior["edges"]) - len(rows):
         lines.append(f"  and {count(more, 'edge')} of strength below {_SHOWN:.0%}")

@@ -47,8 +47,7 @@ class Problem:
     data: Table
     ci_test: CITest | Oracle
     bounds: Bounds
-    score: str
-    ess: float
+    scores: FamilyScores
     s: int
     seed: np.random.SeedSequence
     max_order: int | None
@@ -126,8 +125,7 @@ class Bench:
             bounds=problem.bounds,
             association=problem.association,
         )
-        scores = FamilyScores(problem.data, problem.score, problem.ess)
-        self.grower = Grower(self.learner, scores, problem.s, problem.seed)
+        self.grower = Grower(self.learner, problem.scores.twin(), problem.s, problem.seed)
         self._drawn: tuple[tuple[int, ...], Any] = (), self.learner.sample
 
     def sample(self, call: Call) -> Any:
@@ -233,8 +231,7 @@ def grow_with(
         learner.data,
         learner.ci_test,
         learner.bounds,
-        scores.score,
-        scores.ess,
+        scores,
         s,
         seed,
         None if learner.max_order == NO_LIMIT else learner.max_order,

@@ -169,7 +169,7 @@ def pair_up(evidence: Evidence, y: int, n: int, z_size: float) -> int:
     Returns the number of blocks, -1 if there would be too many. A configuration and its cells are put into one
     block if they fit.
     """
-    sample, cells, rule, work = evidence
+    sample, cells, rule, work = evidence.sample, evidence.terms, evidence.rule, evidence.work
     kind = rule.df
     slices, first, r = work.slices, sample.first[y], sample.arities[y]
     strata, counts = slices.strata[n], slices.counts
@@ -235,7 +235,7 @@ def sliced_statistic(
 
     With ``collider`` = -1 the test does not stop early.
     """
-    sample, cells, rule, work = evidence
+    sample, cells, rule, work = evidence.sample, evidence.terms, evidence.rule, evidence.work
     slices, first, r, r_y, size = work.slices, sample.first[x], sample.arities[x], sample.arities[y], z_size
     n_blocks, rest = slices.kept[N_BLOCKS], slices.rest
     may_stop = collider >= 0 and not cells.bdeu and rule.df != CELLS
@@ -294,7 +294,7 @@ def bdeu_values(
 @njit
 def rows_statistic(evidence: Evidence, x: int, y: int, given: Array, n: int, z_size: float) -> tuple[Fixed, int]:
     """Statistic and df by visiting rows; the counts of (y, Z) are kept for the next test."""
-    sample, cells, rule, work = evidence
+    sample, cells, rule, work = evidence.sample, evidence.terms, evidence.rule, evidence.work
     labels, n_labels, ready, kept = work.labels, work.slices.n_labels, work.ready, work.joint
     if ready[ROWS_OF] != y:
         for j in range(ready[LABELLED], n):

@@ -48,6 +48,7 @@ class Cells(NamedTuple):
     scale: float
     bdeu: bool
     penalty: float  # nats for each free parameter (BIC)
+    nml_rows: float  # number of rows, for the penalty of qNML; else 0
 
 
 class Slices(NamedTuple):
@@ -264,7 +265,7 @@ def statistic(
 @njit
 def ci_test(evidence: Evidence, x: int, y: int, given: Array, n_given: int, collider: int) -> float:
     """Statistic minus critical value of a single CI test, in nats; infinite with the oracle."""
-    sample, cells, rule, work = evidence
+    sample, cells, rule, work = evidence.sample, evidence.terms, evidence.rule, evidence.work
     if len(rule.truth) > 0:
         return -np.inf if d_separated(rule.truth, x, y, given, n_given) else np.inf
     labels, n_z, size = work.labels, 1, 1.0
@@ -291,4 +292,25 @@ def label_value(
     for j in range(len(weights)):
         work.counts[other[j]] += weights[j]
     f_xz, _ = drain(work.counts, n, cells, size * r)
-    return (f_xz - f_z) / cells.scale - cells.penalty * (r - 1) * size
+    return (f_xz - f_z) / cells.scale - complexity(cells, r, size)
+
+
+@lean
+def complexity(cells: Cells, r: int, size: float) -> float:
+    """What BIC or qNML subtracts for a variable of r states whose parents have ``size`` configurations."""
+    if cells.nml_rows > 0:
+        return regret(cells.nml_rows, r * size) - regret(cells.nml_rows, size)
+    return cells.penalty * (r - 1) * size
+
+
+@lean
+def regret(n: float, k: float) -> float:
+    """Log of the normaliser of the multinomial NML distribution: n rows, k cells (Szpankowski & Weinberger 2012).
+
+    The approximation is uniform in k / n; its error is of order 1 / n.
+    """
+    if k <= 1:
+        return 0.0
+    a = k / n
+    c = 0.5 + 0.5 * np.sqrt(1 + 4 / a)
+    return n * (np.log(a) + (a + 2) * np.log(c) - 1 / c) - 0.5 * np.log(c + 2 / a)

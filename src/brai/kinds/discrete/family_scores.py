@@ -12,7 +12,17 @@ import numpy as np
 from brai.kernels.interface import Array, Evidence
 from brai.kernels.simd import in_common
 from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, slice_further
-from brai.kinds.discrete.contingency import Cells, Sample, Work, cell_value, extend, grow, label_value, value_row
+from brai.kinds.discrete.contingency import (
+    Cells,
+    Sample,
+    Work,
+    cell_value,
+    complexity,
+    extend,
+    grow,
+    label_value,
+    value_row,
+)
 from brai.runtime.jit import lean
 
 
@@ -35,7 +45,7 @@ def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size:
     row = value_row(cells, size)
     for s in range(k):
         total -= cell_value(cells, row, slices.sizes[n, s], size)
-    return total / cells.scale - cells.penalty * (r - 1) * size
+    return total / cells.scale - complexity(cells, r, size)
 
 
 @lean

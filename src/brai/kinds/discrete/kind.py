@@ -28,7 +28,7 @@ class Discrete(Kind):
     """The kind of discrete data."""
 
     name = "discrete"
-    scores = ("bdeu", "bic")
+    scores = ("bdeu", "bic", "qnml")
 
     def __init__(self) -> None:
         self._full: WeakKeyDictionary[Dataset, Sample] = WeakKeyDictionary()
@@ -74,9 +74,11 @@ class Discrete(Kind):
         return samples.bdeu_cells(data.n_rows, ess) if test == "bayes-factor" else samples.log_cells(data.n_rows)
 
     def score_terms(self, data: Dataset, score: str, ess: float) -> Cells:
-        """Cell values of BDeu, or of the likelihood with BIC's penalty."""
+        """Cell values of BDeu, or of the likelihood with the penalty of BIC or qNML."""
         if score == "bdeu":
             return samples.bdeu_cells(data.n_rows, check_positive("ess", ess))
+        if score == "qnml":
+            return samples.log_cells(data.n_rows, nml=True)
         return samples.log_cells(data.n_rows, math.log(data.n_rows) / 2)
 
     def compiled_for(self, data: Dataset) -> str:

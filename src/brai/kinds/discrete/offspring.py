@@ -17,7 +17,7 @@ import numpy as np
 from brai.kernels.interface import Array, Evidence, Verbs, register
 from brai.kernels.simd import LANES, fill_block, weigh_lanes
 from brai.kinds.discrete.bit_tests import LABELLED, ROWS_OF, SLICED, SLICES_OF, begin, slice_further, test, turn
-from brai.kinds.discrete.contingency import Cells, Sample, cell_value, extend, grow, value_row
+from brai.kinds.discrete.contingency import Cells, Sample, cell_value, complexity, extend, grow, value_row
 from brai.kinds.discrete.family_scores import family_value
 from brai.runtime.jit import lean, njit
 
@@ -124,7 +124,7 @@ def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least
         if on_bits and sample.first[x] < 0:
             out[i] = family_value(evidence, x, parents, n)
             continue
-        penalty = cells.penalty * (r - 1) * size
+        penalty = complexity(cells, r, size)
         need = (least[i] + penalty) * cells.scale + f_z
         if r <= ARITIES and not known[r]:
             fill_bounds(cells, held, step, size * r, bounds[r])

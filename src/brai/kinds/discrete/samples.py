@@ -66,18 +66,18 @@ def _scale(n_rows: int) -> float:
     return 2.0 ** min(40, 62 - math.ceil(math.log2(128 * n_rows)))
 
 
-def log_cells(n_rows: int, penalty: float = 0.0) -> Cells:
-    """Cell values n log n, for mutual information and likelihood; with a penalty per free parameter, for BIC."""
+def log_cells(n_rows: int, penalty: float = 0.0, *, nml: bool = False) -> Cells:
+    """Cell values n log n, for mutual information and likelihood; with a penalty per free parameter for BIC."""
     n = np.arange(n_rows + 1)
     scale = _scale(n_rows)
     values = np.rint(n * np.log(np.maximum(n, 1)) * scale).astype(np.int64)
-    return Cells(np.stack([values, -values]), np.zeros(1), 1.0, scale, False, penalty)
+    return Cells(np.stack([values, -values]), np.zeros(1), 1.0, scale, False, penalty, float(nml * n_rows))
 
 
 def bdeu_cells(n_rows: int, ess: float) -> Cells:
     """Cell values lgamma(n + ess / cells) - lgamma(ess / cells), for the Bayes factor and the BDeu score."""
     values = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64)
-    return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True, 0.0)
+    return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True, 0.0, 0.0)
 
 
 def workspace(data: Dataset, depth: int) -> Work:

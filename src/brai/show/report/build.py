@@ -114,6 +114,7 @@ def page_data(
         "facts": _facts(model, known, n_rows, data_name),
         "names": names,
         **_drawing(names, edges, model.cpdag_, chains),
+        "bagged": known.source == "bagged",
         "blankets": _pairs(known.markov_blanket_probabilities(), symmetric=True),
         "paths": _pairs(known.path_probabilities(), symmetric=False) if len(names) <= PATHS else None,
         "best": _best(model, known, k),
@@ -207,12 +208,16 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
 
 
 def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> list[list[Any]]:
-    """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains]"""
+    """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains, strength
+    in the chains on the data]
+    """
     place = {name: i for i, name in enumerate(names)}
-    apart = None
+    apart = alone = None
+    if chains is not None:
+        rank = [chains.names.index(name) for name in names]
+        alone = chains.edge_frequencies().mean(axis=0)[np.ix_(rank, rank)]
     if chains is not None and len(chains.log_scores) > 1:
         own = chains.edge_frequencies()
-        rank = [chains.names.index(name) for name in names]
         apart = np.ptp(own + own.transpose(0, 2, 1), axis=0)[np.ix_(rank, rank)]
     found = []
     for row in rows:
@@ -220,7 +225,10 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
         sure = int(row["direction"] > DECIDED + TIE)
         kind = int(best.adjacency[i, j]) + 2 * int(best.adjacency[j, i])  # 1: as here, 2: turned, 3: undirected
         spread = None if apart is None else round(float(apart[i, j]), 4)
-        found.append([i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread])
+        own_strength = None if alone is None else round(float(alone[i, j] + alone[j, i]), 6)
+        found.append(
+            [i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread, own_strength]
+        )
     return found
 
 

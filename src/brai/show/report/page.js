@@ -35,8 +35,8 @@ const gloss = (text) => text.split(/\b(BDeu|BIC|CPDAG|DAG|MCMC|R-hat|Effective s
 
 // ---- the graph at a threshold, by the rule of brai.consensus; pairs are in the order in which it directs them ----
 
-const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart]) =>
-  ({ a, b, strength, direction, sure, best, apart, arrow: 0, on: false }));
+const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart, model]) =>
+  ({ a, b, strength, direction, sure, best, apart, model, arrow: 0, on: false }));
 
 function consensus(level) {
   const children = Array.from({ length: d }, () => []);
@@ -459,6 +459,7 @@ const columns = [
   ["From", (p) => D.names[p.a], 1], ["", null], ["To", (p) => D.names[p.b], 1], ["P(adjacent)", (p) => p.strength, -1],
   ["P(this direction | adjacent)", (p) => p.direction, -1], ["In the best graph", (p) => [0, 3, 1, 2][p.best], -1],
   ...(pairs.some((p) => p.apart !== null) ? [["Chains differ by", (p) => p.apart, -1]] : []),
+  ...(D.bagged ? [["P(adjacent), model alone", (p) => p.model, -1]] : []),
 ];
 let sorting = { column: 3, way: -1 }, limit = 100;
 $("table").tHead.append(el("tr", {}, ...columns.map(([title, key, first], c) => el("th", { scope: "col" },
@@ -489,7 +490,8 @@ function fillTable() {
     el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
     el("td", {}, ["no", "yes", "reversed", "undirected"][p.best]),
-    columns.length > 6 ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null)));
+    columns.some(([title]) => title === "Chains differ by") ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null,
+    D.bagged ? el("td", {}, percent(p.model)) : null)));
   $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}`;
   $("more").hidden = rows.length <= limit;
   $("more").textContent = `Show ${Math.min(500, rows.length - limit)} more`;
@@ -687,8 +689,10 @@ function fillTrust() {
     el("p", { class: "text" }, "P(adjacent) is the probability of an edge in either direction. P(this direction | adjacent) near 50 % " +
       "often means that the data cannot determine the direction: all DAGs of an equivalence class fit equally well."),
     el("p", { class: "text" }, "Probabilities are conditional on the given rows and columns. " +
-      "In tests against known graphs they were overconfident for doubtful edges. " +
+      (D.bagged ? "" : "In tests against known graphs they were overconfident for doubtful edges. ") +
       "An arrow can be read as cause and effect only if no common cause of the variables is missing from the table."));
+  if (T.beliefs.length) home.append(el("h3", {}, "Beliefs, before and after the data"), el("ul", { class: "text" },
+    ...T.beliefs.map(([before, after]) => el("li", {}, bdi(before), " before the data, ", after === null ? "no edge" : percent(after), " after"))));
   if (T.warnings.length) {
     home.append(el("h3", {}, "Warnings"), el("ul", { class: "warnings" }, ...T.warnings.map((text) => el("li", {}, bdi(text)))));
     $("banner").className = "banner";

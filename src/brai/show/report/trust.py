@@ -7,18 +7,27 @@ from typing import Any
 import numpy as np
 
 from brai.data.columns import count
+from brai.graphs.beliefs import Belief
 from brai.kinds import kind_of
 from brai.posterior.chains import APART, ESS, R_HAT, Draws
 from brai.posterior.weighted import Posterior
+from brai.posterior.with_knowledge import beliefs_after
 
 STILL = 0.99  # share of one state above which a column hardly varies
 
 MEANING = {
     "mcmc": (
         "A probability is the share of the DAGs drawn by MCMC that have the edge (or path, or member of a Markov "
-        "blanket). The posterior is over all DAGs within the limit on parents, with a uniform prior over DAGs. "
+        "blanket). The posterior is over all DAGs within the limit on parents. "
         "Probabilities are reliable only if the chains have converged. The posterior does not cover what no DAG "
         "over these columns can represent, such as a common cause that is not in the table."
+    ),
+    "bagged": (
+        "A probability is the share of drawn DAGs that have the edge (or path, or member of a Markov blanket). A "
+        "third of them are drawn by MCMC from the posterior given the data, two thirds given bootstrap samples of the "
+        "rows. So what depends on few rows loses probability. Such probabilities agree better with true graphs than "
+        "those of the model, which the table of edges shows beside them. Both do not cover what no DAG over these "
+        "columns can represent, such as a common cause that is not in the table."
     ),
     "tree": (
         "Probabilities come from the best equivalence classes in the tree, weighted by their scores. Graphs that "
@@ -34,8 +43,7 @@ MEANING = {
         "stable the result is, not how probable the edge is given the data."
     ),
     "exact": (
-        "Edge probabilities are exact sums over all DAGs within the limit on parents, with a uniform prior over "
-        "DAGs. Probabilities of Markov blankets and paths come from the best equivalence classes."
+        "Edge probabilities are exact sums over all DAGs within the limit on parents. Probabilities of Markov blankets and paths come from the best equivalence classes."
     ),
     "one": (
         "This learner returns one equivalence class of DAGs. An edge has probability 1 if it is in the class, "
@@ -63,12 +71,22 @@ def trust(model: Any, posterior: Posterior, names: tuple[str, ...]) -> dict[str,
             )
     return {
         "source": source,
-        "meaning": MEANING[source],
+        "meaning": f"{MEANING[source]} {_assumed(model)}".strip(),
         "prior": posterior.prior,
+        "beliefs": [
+            [str(Belief(own["a"], own["b"], own["probability"], own["about"])), own["posterior"]]
+            for own in beliefs_after(getattr(model, "_obeyed", None), posterior)
+        ],
         "numbers": numbers,
-        "warnings": [*warnings, *_of_tree(model), *_of_data(model)],
+        "warnings": [*warnings, *_of_tree(model), *_of_search(model), *_of_data(model)],
         "disputed": [] if chains is None else _disputed(chains, names),
     }
+
+
+def _assumed(model: Any) -> str:
+    """The prior, in words."""
+    prior = getattr(model, "structure_prior_", None)
+    return "" if prior is None else prior.sentence()
 
 
 def _number(label: str, value: str, good: str, ok: bool, meaning: str) -> dict[str, Any]:
@@ -119,6 +137,11 @@ def _of_tree(model: Any) -> list[str]:
         f"A limit on order, tests or time ended the tests of {count(cut, 'group')} of variables early: "
         "their edges were tested less."
     ]
+
+
+def _of_search(model: Any) -> list[str]:
+    screen = getattr(model, "joint_parents_", None)
+    return [screen.notice] if screen is not None and screen.notice else []
 
 
 def _of_data(model: Any) -> list[str]:
