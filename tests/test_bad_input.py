@@ -823,7 +823,7 @@ GOOD_TABLES: list[tuple[str, Callable[[], Any], tuple[Any, ...], tuple[Any, ...]
 ]
 
 
-@pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning")
 @pytest.mark.parametrize(("make", "names", "states"), [pytest.param(*row[1:], id=row[0]) for row in GOOD_TABLES])
 def test_tables_that_are_taken_in(
     make: Callable[[], Any], names: tuple[Any, ...], states: tuple[Any, ...]

@@ -34,7 +34,7 @@ from brai.tree.rai import Group, Learner
 from test_parallel import ASIA, members, outcome, same
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::brai.learners.rai.BudgetWarning"),
 ]
 

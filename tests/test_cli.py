@@ -25,7 +25,10 @@ SCHEMA = {
     "search": {"pairs_of_parents": {"candidates": int, "others": int, "in_time": bool, "notice": str}},
     "posterior": {"k": int, "cpdags": int, "graphs": str, "n_effective": float, "prior": str, "edges": list},
 }  # fmt: skip
-CHOSEN = {**{key: kind for key, kind in SCHEMA.items() if key != "search"}, "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list}}  # of --paper
+CHOSEN = {
+    **{key: kind for key, kind in SCHEMA.items() if key != "search"},
+    "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list},
+}  # of --paper
 CHAINS = {"chains": int, "draws_each": int, "r_hat": float, "ess": float, "max_disagreement": float}
 DRAWN = {"draws": int, "temperature": float | str, "method": str}
 

@@ -22,7 +22,7 @@ from test_parallel import ASIA, learnt, members, outcome, same
 distributed = pytest.importorskip("distributed")
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning"),
     pytest.mark.filterwarnings("default::DeprecationWarning:(distributed|dask|tornado|joblib)"),
 ]
 

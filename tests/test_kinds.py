@@ -12,7 +12,7 @@ import toy_kind
 from brai import BRAI, MMHC, PDAG, RAI, CITest, HillClimbing, OrderSearch
 from brai.kinds import kind_of
 from brai.kinds.scores import FamilyScores
-from brai.learners.brai import ConvergenceWarning
+from brai.learners.drawing import ConvergenceWarning
 from brai.posterior.mcmc import sample_dags
 from brai.posterior.weighted import Posterior
 from brai.runtime.workers import Workers
@@ -83,7 +83,7 @@ def test_estimators_run(make):
     assert other.cpdag_.reorder(DATA.names) == TRUTH  # the order of columns changes nothing
 
 
-@pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning")
 def test_a_model_answers():
     model = BRAI(random_state=0, n_draws=100).fit(DATA)
     assert model.adjacency_probability("v00", "v02") > 0.99

@@ -23,7 +23,7 @@ from brai.graphs.mpdag import obeying_dags, restricted
 from brai.graphs.pdag import families_of
 from brai.kernels.extension import extension
 from brai.kinds.scores import FamilyScores
-from brai.learners.brai import ConvergenceWarning
+from brai.learners.drawing import ConvergenceWarning
 from brai.learners.exact import Exact
 from brai.posterior.mcmc import sample_dags
 from brai.posterior.weighted import Posterior

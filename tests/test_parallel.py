@@ -20,7 +20,7 @@ from brai.data.dataset import Dataset
 from brai.files.arrays import tree_to
 from brai.graphs.knowledge import Knowledge
 from brai.kinds.scores import FamilyScores
-from brai.learners.brai import ConvergenceWarning
+from brai.learners.drawing import ConvergenceWarning
 from brai.learners.rai import BudgetWarning
 from brai.runtime.workers import Benches, Workers, as_they_come
 from brai.tree import parallel_growth

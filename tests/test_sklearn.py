@@ -30,7 +30,7 @@ LEARNERS = [
 
 
 @parametrize_with_checks(LEARNERS)
-@pytest.mark.filterwarnings("ignore::brai.learners.brai.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:Can't check dok sparse matrix for nan or inf")
 def test_scikit_learn(estimator, check):
     check(estimator)

@@ -253,12 +253,16 @@ def write_strength_table(source: Any, path: str | os.PathLike[str]) -> None:
 
 
 def strength_csv(rows: Iterable[Row], digits: int | None = None) -> str:
-    """Rows from, to, strength, direction as the text of a CSV file, rounded to ``digits`` if given."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["from", "to", "strength", "direction"], lineterminator="\n")
+    """Rows from, to, strength, direction as the text of a CSV file, rounded to ``digits`` if given.
+
+    Further columns of the rows follow.
+    """
+    text, listed = io.StringIO(), list(rows)
+    columns = list(dict.fromkeys(["from", "to", "strength", "direction", *(listed[0] if listed else ())]))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        rounded = {key: round(row[key], digits) for key in ("strength", "direction")} if digits else {}
+    for row in listed:
+        rounded = {key: round(row[key], digits) for key in columns[2:] if row[key] is not None} if digits else {}
         writer.writerow({**row, **rounded})
     return text.getvalue()
 

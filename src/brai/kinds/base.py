@@ -101,6 +101,19 @@ class Kind(ABC):
     def score_terms(self, data: Any, score: str, ess: float) -> Any:
         """The terms from which a family score is computed."""
 
+    def with_surplus(self, data: Any, score: str, terms: Any) -> Any:
+        """The terms of a score corrected for use with a structure prior; None if that needs no correction."""
+        return None
+
+    def gain_by_copies(
+        self, sample: Any, families: Sequence[Family], alone: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """In a bootstrap sample: nats that each family gains because its parents tell copies of a row apart.
+
+        ``alone`` is the score of each variable without parents.
+        """
+        return np.zeros(len(families))
+
     @abstractmethod
     def compiled_for(self, data: Any) -> str:
         """The array type that kernels are compiled for, for `brai.runtime.jit.announce`."""

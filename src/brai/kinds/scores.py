@@ -4,6 +4,10 @@
   Geiger & Chickering 1995), the paper's score with ess = 1. All declared states count; parent
   configurations that do not occur contribute nothing.
 - ``bic``: log-likelihood minus log(N) / 2 for each free parameter.
+- ``qnml``: log-likelihood minus the difference of two penalties of normalised maximum likelihood (NML), that of
+  the family and that of the parents (Silander et al. 2018). It has no hyperparameter.
+
+A structure prior (`brai.graphs.priors`) is added to the score of each family.
 
 Scores are in nats, and always computed on the full data, not on a bootstrap sample.
 """
@@ -26,6 +30,7 @@ from brai.runtime.jit import announce
 class FamilyScores:
     """Scores of families on one data set, with a cache.
 
+    With a structure prior, ``correct`` is whether the kind may correct its score (`Kind.with_surplus`).
     The cache contains at most ``capacity`` families. When it is full it is cleared, which does not change scores.
     """
 
@@ -36,13 +41,19 @@ class FamilyScores:
         ess: float = 1.0,
         capacity: int = 1_000_000,
         prior: Prior = NO_PRIOR,
+        *,
+        correct: bool = True,
     ):
         self.kind = kind_of(data)
         if score not in self.kind.scores:
             raise ValueError(f"unknown score {score!r}: choose one of {', '.join(self.kind.scores)}")
-        self.data, self.score, self.capacity, self.prior = data, score, capacity, prior
+        self.data, self.score, self.capacity, self.prior, self.correct = data, score, capacity, prior, correct
         self.ess = check_positive("ess", ess)
         self._terms = self.kind.score_terms(data, score, ess)
+        corrected = self.kind.with_surplus(data, score, self._terms) if len(prior.sizes) and correct else None
+        self.is_corrected = corrected is not None  # so that DAGs of a class may have different scores
+        if self.is_corrected:
+            self._terms = corrected
         self._work, self._depth = self.kind.workspace(data, 2), 2
         self._known: dict[Family, float] = {}
         self._idle: list[FamilyScores] = []
@@ -50,7 +61,11 @@ class FamilyScores:
 
     def twin(self) -> FamilyScores:
         """A copy with its own workspace and cache, for another thread."""
-        return FamilyScores(self.data, self.score, self.ess, self.capacity, self.prior)
+        return FamilyScores(**self.__getstate__())
+
+    def uncorrected(self) -> FamilyScores:
+        """The same scores without the correction of the kind: equal for all DAGs of a class."""
+        return FamilyScores(**{**self.__getstate__(), "correct": False})
 
     @contextmanager
     def lent(self) -> Iterator[FamilyScores]:
@@ -64,7 +79,7 @@ class FamilyScores:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without workspace and cache, which a copy creates anew."""
-        names = ("data", "score", "ess", "capacity", "prior")
+        names = ("data", "score", "ess", "capacity", "prior", "correct")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

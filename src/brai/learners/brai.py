@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from brai.graphs.pdag import PDAG, Draw, cpdag_of
+from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
 from brai.learners.drawing import branch, draw_bags, draw_chains, halfway, table_of_chains, warn_of_chains
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
@@ -342,9 +342,12 @@ class BRAI(RecursiveLearner):
         chains, names = self.chains(), sorted(self.dag_.names)
         drawn: Iterable[tuple[PDAG, float]] = chains.draws()
         source: Source = "mcmc"
+        scores = self._family_scores(self._train.select(names))
         if bagged:
-            scores = self._family_scores(self._train.select(names))
             drawn, source = combined(chains, self.bags(), scores, names), "bagged"
+        if scores.is_corrected:
+            plain = scores.uncorrected()
+            drawn = ((dag, plain.total(families_of(dag))) for dag, _ in drawn)
         if self._obeyed is not None:
             drawn = ((dag.reorder(self.dag_.names), score) for dag, score in drawn)
             return posterior_of_dags(drawn, prior, chains, source)

@@ -9,9 +9,12 @@ equally many from each. For each sample
 
 1. the parent sets of the chains' table are scored on it. Rows that occur several times look like dependence, so
    the structure prior is stronger there, by the factor RAISED (CI tests on bootstrap samples have a raised
-   threshold for the same reason);
+   threshold for the same reason). What a parent set gains by telling copies of rows apart is subtracted
+   (`Kind.gain_by_copies`);
 2. a search over orders starts from the best graph of the data;
-3. a chain starts where the search ends, with its own burn-in.
+3. a chain starts where the search ends, with its own burn-in. It uses the parent sets of the table only: in a
+   bootstrap sample a parent set whose configurations tell the rows apart predicts the copies of each row, so it
+   scores high whatever the variables are.
 
 How OWN, BAGS and RAISED were chosen: docs/results/calibration.md.
 
@@ -23,6 +26,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +34,7 @@ from numpy.typing import NDArray
 from brai.graphs.pdag import PDAG, Family
 from brai.kernels.interface import Prior
 from brai.kinds.scores import FamilyScores
-from brai.posterior.chains import KINDS, Draws
+from brai.posterior.chains import KINDS, MOVES, Draws
 from brai.posterior.mcmc import sample_dags
 from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.search.family_table import FamilyTable
@@ -42,6 +46,14 @@ OWN = 1 / 3
 RAISED = 1.5
 KICKS = 2  # per variable, after the climb of each search
 BURN_IN = 0.5  # as a share of the draws
+SHARES = tuple(0.0 if kind == "toggle" else share for kind, share in MOVES.items())  # of kinds of moves
+
+
+class Length(NamedTuple):
+    """Draws of a chain, and steps between them."""
+
+    n: int
+    thin: int
 
 
 def sample_bagged(
@@ -61,10 +73,9 @@ def sample_bagged(
     ``table`` has the parent sets, ``best`` is the DAG where searches start, as families. At ``deadline``
     (`time.monotonic`) no further sample is begun; there is at least one.
     """
-    shared = (table, tuple(best), n, thin, max_parents, on_all_clocks(deadline))
-    tasks = [(own, i == 0) for i, own in enumerate(seed.spawn(BAGS))]
-    keys = [f"bag-{i}" for i in range(BAGS)]
-    of = [n, thin, len(table)]
+    shared = (table, tuple(best), Length(n, thin), max_parents, on_all_clocks(deadline), seed)
+    tasks, keys = [(i,) for i in range(BAGS)], [f"bag-{i}" for i in range(BAGS)]
+    of = [table.arrays(), tuple(best), n, thin]
     found = workers.run(one_bag, tasks, shared=shared, keys=keys, of=of, kept=_is_done, advance=advance)
     done = [own for own in found if own is not None]
     width = max(own[0].shape[-1] for own in done)
@@ -81,20 +92,25 @@ def _is_done(own: object) -> bool:
 def one_bag(
     table: FamilyTable,
     best: tuple[Family, ...],
-    n: int,
-    thin: int,
+    length: Length,
     max_parents: NDArray[np.int64],
     end: float,
     seed: np.random.SeedSequence,
-    always: bool,
+    number: int,
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.int64]] | None:
-    """Parents and log scores of the draws on one bootstrap sample, and the moves; None if ``end`` is past."""
-    if time.time() > end and not always:
+    """Parents and log scores of the draws on one bootstrap sample, and the moves; None if ``end`` is past.
+
+    The first sample is drawn in any case.
+    """
+    if time.time() > end and number > 0:
         return None
-    drawing, searching, walking = seed.spawn(3)
-    own = table.rescored(on_sample(table.scores, drawing))
+    n, thin = length
+    drawing, searching, walking = (
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number, part)) for part in range(3)
+    )
+    own = table.on_bootstrap(on_sample(table.scores, drawing))
     start = [order_of(best, len(best))]
-    found = search_by_order(own, restarts=0, kicks=KICKS, starts=start, seed=searching)
+    found = search_by_order(own, restarts=0, kicks=KICKS, starts=start, grow=False, seed=searching)
     most = max_parents.copy()
     for v, parents in found.families:
         most[v] = max(most[v], len(parents))
@@ -105,6 +121,7 @@ def one_bag(
         thin=thin,
         burn_in=int(BURN_IN * n * thin),
         max_parents=most,
+        shares=SHARES,
         seed=walking,
         deadline=on_this_clock(end),
     )
@@ -123,7 +140,7 @@ def on_sample(scores: FamilyScores, seed: np.random.SeedSequence) -> FamilyScore
     """The same scores on a bootstrap sample, with a stronger structure prior."""
     data = scores.kind.resampled(scores.data, seed)
     prior = Prior(RAISED * scores.prior.sizes, scores.prior.edges)
-    return FamilyScores(data, scores.score, scores.ess, scores.capacity, prior)
+    return FamilyScores(data, scores.score, scores.ess, scores.capacity, prior, correct=False)
 
 
 def combined(

@@ -72,7 +72,7 @@ def _posterior(
 
 
 def beliefs_after(known: Knowledge | None, posterior: Posterior) -> list[dict[str, Any]]:
-    """Each belief, with its probability in the posterior; None for the direction of an edge that is never there."""
+    """Each belief, with its probability in the posterior; None for the direction of an edge that never occurs."""
     found = []
     if known is not None and known.beliefs:
         edges, place = posterior.edge_probabilities(), {name: i for i, name in enumerate(posterior.names)}

@@ -95,12 +95,18 @@ class FamilyTable:
         self._sorted: list[Listed] = [[]] * d
         self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
 
-    def rescored(self, scores: FamilyScores) -> FamilyTable:
-        """A table of the same parent sets with other scores, those of a bootstrap sample for example."""
+    def on_bootstrap(self, scores: FamilyScores) -> FamilyTable:
+        """A table of the same parent sets, with scores on a bootstrap sample.
+
+        What a family gains by telling copies of rows apart is subtracted (`Kind.gain_by_copies`).
+        """
         table = copy(self)
         families = [(v, parents) for v, own in enumerate(self.sets) for parents in own]
         table.scores, table.sets = scores, [{} for _ in self.sets]
-        for (v, parents), score in zip(families, scores.families(families), strict=True):
+        alone = np.array(scores.families([(v, ()) for v in range(len(self.sets))]))
+        values = np.array(scores.families(families))
+        values -= scores.kind.gain_by_copies(scores.data, families, alone)
+        for (v, parents), score in zip(families, values.tolist(), strict=True):
             table.sets[v][parents] = score
         table.near, table._looked = [list(own) for own in self.near], set()
         table._sorted, table._packed = [[]] * len(self.sets), [()] * len(self.sets)

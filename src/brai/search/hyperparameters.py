@@ -9,7 +9,7 @@ product over variables of Σ_k C(d - 1, k)^(1 - κ), k up to the limit on parent
 each ess, so these values are comparable. Climbs take milliseconds for tens of variables.
 
 1. With κ = 1, ess goes from 1 up or down the list ESS while the evidence rises.
-2. With this ess, all strengths are compared. One other than 1 must be better by WORTH.
+2. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH.
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
 most.
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from brai.runtime.jit import announce
 from brai.search.hill_climbing import hill_climb
 
 ESS = (0.1, 0.3, 1.0, 3.0)  # larger values predict better and add parents that the data do not support
-STRENGTHS = (1.0, 0.5, 1.5)
+STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
 LARGE = 200  # variables
 NEXT = 3  # variables that each brings
@@ -92,25 +92,29 @@ def settle(
         return time.monotonic() > deadline
 
     if ess == "auto":
-        ess = best_ess(lambda one: evidence("bdeu", one, prior), late)
+        ess = uphill(ESS, lambda one: evidence("bdeu", one, prior), 0.0, late)
     if learned and not late():
-        prior = max(
-            map(StructurePrior, STRENGTHS), key=lambda one: evidence(score, ess, one) - WORTH * (one.strength != 1)
+        prior = StructurePrior(
+            uphill(STRENGTHS, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
         )
     return Settled(float(ess), prior, tuple(Tried(*key, value) for key, value in sorted(tried.items())))
 
 
-def best_ess(evidence: Callable[[float], float], late: Callable[[], bool]) -> float:
-    """The value in ESS of highest evidence, if that rises and then falls."""
-    at = ESS.index(1.0)
-    best = evidence(ESS[at])
+def uphill(
+    values: Sequence[float], evidence: Callable[[float], float], worth: float, late: Callable[[], bool]
+) -> float:
+    """The value of highest evidence, found by going from 1 up or down while the evidence rises.
+
+    A value other than 1 must be better by ``worth``.
+    """
+    start = at = values.index(1.0)
+    first = best = evidence(1.0)
     for step in (1, -1):
-        moved = False
-        while 0 <= at + step < len(ESS) and not late() and (more := evidence(ESS[at + step])) > best:
-            at, best, moved = at + step, more, True
-        if moved:
+        while 0 <= at + step < len(values) and not late() and (more := evidence(values[at + step])) > best:
+            at, best = at + step, more
+        if at != start:
             break
-    return ESS[at]
+    return values[at] if best > first + worth else 1.0
 
 
 def climbed(scores: FamilyScores, bounds: Bounds, max_parents: int) -> float:

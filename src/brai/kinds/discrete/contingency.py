@@ -49,6 +49,7 @@ class Cells(NamedTuple):
     bdeu: bool
     penalty: float  # nats for each free parameter (BIC)
     nml_rows: float  # number of rows, for the penalty of qNML; else 0
+    surplus: Array  # (d,) float64, see `brai.kinds.discrete.family_scores`; or (0,) for none
 
 
 class Slices(NamedTuple):
@@ -287,12 +288,15 @@ def label_value(
     weights, r = sample.weights, sample.arities[x]
     for j in range(len(weights)):
         work.counts[z[j]] += weights[j]
+    penalty = complexity(cells, r, size)
+    if has_surplus(cells, x):
+        penalty += surplus_of(cells, x, work.counts[:n_z], sample.n_rows)
     f_z, _ = drain(work.counts, n_z, cells, size)
     n = extend(z, n_z, sample.codes[x], r, other, work.scratch)
     for j in range(len(weights)):
         work.counts[other[j]] += weights[j]
     f_xz, _ = drain(work.counts, n, cells, size * r)
-    return (f_xz - f_z) / cells.scale - complexity(cells, r, size)
+    return (f_xz - f_z) / cells.scale - penalty
 
 
 @lean
@@ -301,6 +305,21 @@ def complexity(cells: Cells, r: int, size: float) -> float:
     if cells.nml_rows > 0:
         return regret(cells.nml_rows, r * size) - regret(cells.nml_rows, size)
     return cells.penalty * (r - 1) * size
+
+
+@inner
+def has_surplus(cells: Cells, x: int) -> bool:
+    """Whether a uniform distribution would score higher than x without parents."""
+    return len(cells.surplus) > 0 and cells.surplus[x] > 0
+
+
+@lean
+def surplus_of(cells: Cells, x: int, sizes: Array, n_rows: int) -> float:
+    """What x gains by rows that are alone in their configuration, given the number of rows of each."""
+    alone = 0
+    for size in sizes:
+        alone += size == 1
+    return cells.surplus[x] * alone / n_rows
 
 
 @lean

@@ -3,6 +3,13 @@
 
 The parents are treated as a conditioning set. Counts for the first parents are kept until these change (`turn`),
 so consecutive parent sets with a common prefix share them.
+
+**Surplus.** If a variable has many states that are equally frequent, "all states are equally probable" scores
+higher than an estimated distribution: the difference is the surplus of the variable. A parent set whose
+configurations occur once each gives just this score, since a Dirichlet prior predicts the first row of a
+configuration by 1 / states. So variables without any dependence would have many parents. With a structure prior,
+the surplus times the share of rows that are alone in their configuration is subtracted. A variable has no surplus
+unless its states are about equally frequent. Scores with a surplus can differ between DAGs of a class.
 """
 
 from __future__ import annotations
@@ -20,7 +27,9 @@ from brai.kinds.discrete.contingency import (
     complexity,
     extend,
     grow,
+    has_surplus,
     label_value,
+    surplus_of,
     value_row,
 )
 from brai.runtime.jit import lean
@@ -45,7 +54,10 @@ def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size:
     row = value_row(cells, size)
     for s in range(k):
         total -= cell_value(cells, row, slices.sizes[n, s], size)
-    return total / cells.scale - complexity(cells, r, size)
+    penalty = complexity(cells, r, size)
+    if has_surplus(cells, x):
+        penalty += surplus_of(cells, x, slices.sizes[n, :k], sample.n_rows)
+    return total / cells.scale - penalty
 
 
 @lean

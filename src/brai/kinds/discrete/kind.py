@@ -14,6 +14,7 @@ from brai.data.dataset import Dataset
 from brai.data.missing import check_array
 from brai.data.states import MISSING
 from brai.graphs.pdag import PDAG, Family
+from brai.kernels.interface import NO_RULE, Evidence, family_values
 from brai.kinds.base import Kind, Sizes
 from brai.kinds.discrete import samples
 from brai.kinds.discrete.contingency import Cells, Sample, Work
@@ -80,6 +81,26 @@ class Discrete(Kind):
         if score == "qnml":
             return samples.log_cells(data.n_rows, nml=True)
         return samples.log_cells(data.n_rows, math.log(data.n_rows) / 2)
+
+    def with_surplus(self, data: Dataset, score: str, terms: Cells) -> Cells | None:
+        """BDeu and qNML with the surplus of each variable; see brai.kinds.discrete.family_scores."""
+        if score == "bic":
+            return None
+        empty, starts = np.zeros(0, np.int64), np.zeros(data.n_variables + 1, np.int64)
+        evidence = Evidence(self.sample(data), terms, NO_RULE, self.workspace(data, 2))
+        alone = family_values(evidence, np.arange(data.n_variables), empty, starts)
+        surplus = np.maximum(0.0, -data.n_rows * np.log(data.arities) - alone)
+        return terms._replace(surplus=surplus) if surplus.any() else None
+
+    def gain_by_copies(
+        self, sample: Dataset, families: Sequence[Family], alone: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """For rows whose parent configuration holds copies of one row only: the score they have, less what they
+        have without parents.
+
+        The first copy is predicted by 1 / states, and the others from it.
+        """
+        return samples.gains_by_copies(sample.codes, sample.arities, families, alone)
 
     def compiled_for(self, data: Dataset) -> str:
         """The type of the codes."""

@@ -17,7 +17,17 @@ import numpy as np
 from brai.kernels.interface import Array, Evidence, Verbs, register
 from brai.kernels.simd import LANES, fill_block, weigh_lanes
 from brai.kinds.discrete.bit_tests import LABELLED, ROWS_OF, SLICED, SLICES_OF, begin, slice_further, test, turn
-from brai.kinds.discrete.contingency import Cells, Sample, cell_value, complexity, extend, grow, value_row
+from brai.kinds.discrete.contingency import (
+    Cells,
+    Sample,
+    cell_value,
+    complexity,
+    extend,
+    grow,
+    has_surplus,
+    surplus_of,
+    value_row,
+)
 from brai.kinds.discrete.family_scores import family_value
 from brai.runtime.jit import lean, njit
 
@@ -125,6 +135,8 @@ def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least
             out[i] = family_value(evidence, x, parents, n)
             continue
         penalty = complexity(cells, r, size)
+        if has_surplus(cells, x):
+            penalty += surplus_of(cells, x, held, sample.n_rows)
         need = (least[i] + penalty) * cells.scale + f_z
         if r <= ARITIES and not known[r]:
             fill_bounds(cells, held, step, size * r, bounds[r])

@@ -208,8 +208,8 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
 
 
 def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> list[list[Any]]:
-    """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains, strength
-    in the chains on the data]
+    """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains,
+    strength in the chains on the data]
     """
     place = {name: i for i, name in enumerate(names)}
     apart = alone = None

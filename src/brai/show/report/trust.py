@@ -24,10 +24,10 @@ MEANING = {
     ),
     "bagged": (
         "A probability is the share of drawn DAGs that have the edge (or path, or member of a Markov blanket). A "
-        "third of them are drawn by MCMC from the posterior given the data, two thirds given bootstrap samples of the "
-        "rows. So what depends on few rows loses probability. Such probabilities agree better with true graphs than "
-        "those of the model, which the table of edges shows beside them. Both do not cover what no DAG over these "
-        "columns can represent, such as a common cause that is not in the table."
+        "third of them are drawn by MCMC from the posterior given the data, two thirds given bootstrap samples of "
+        "the rows. So what depends on few rows loses probability. These probabilities agree better with true "
+        "graphs than those of the model alone, which the table of edges shows beside them. Neither covers what no "
+        "DAG over these columns can represent, such as a common cause that is not in the table."
     ),
     "tree": (
         "Probabilities come from the best equivalence classes in the tree, weighted by their scores. Graphs that "
@@ -43,7 +43,8 @@ MEANING = {
         "stable the result is, not how probable the edge is given the data."
     ),
     "exact": (
-        "Edge probabilities are exact sums over all DAGs within the limit on parents. Probabilities of Markov blankets and paths come from the best equivalence classes."
+        "Edge probabilities are exact sums over all DAGs within the limit on parents. Probabilities of Markov "
+        "blankets and paths come from the best equivalence classes."
     ),
     "one": (
         "This learner returns one equivalence class of DAGs. An edge has probability 1 if it is in the class, "
