@@ -285,7 +285,7 @@ def test_a_part_with_other_content_is_damaged(value, folder):
     [
         ({"s": 2}, "s 3 (now 2)"),
         ({"random_state": 4}, "seed "),
-        ({"ess": 2.0}, "ess 1.0 (now 2.0)"),
+        ({"ess": 2.0}, "ess 'auto' (now 2.0)"),
         ({"ci_test": "g2"}, "ci_test 'auto' (now 'g2')"),
         ({"knowledge": {"roots": ["smoke"]}}, "knowledge None (now"),
         ({"data": brai.load_network("asia").sample(400, random_state=1)}, "data "),

@@ -18,18 +18,28 @@ from brai.show.summary import as_text
 
 SCHEMA = {
     "brai": str, "seed": int, "data": str, "command": str, "rows": int, "variables": list,
-    "map": {"directed": list, "undirected": list, "log_score": float, "score": str, "ess": float},
+    "map": {"directed": list, "undirected": list, "log_score": float, "log_likelihood": float, "log_prior": float,
+            "score": str, "ess": float},
+    "prior": {"structure": str | dict, "sentence": str, "beliefs": list, "compared": list},
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
              "ci_tests_by_order": list},
     "search": {"pairs_of_parents": {"candidates": int, "others": int, "in_time": bool, "notice": str}},
-    "posterior": {"k": int, "cpdags": int, "graphs": str, "n_effective": float, "prior": str, "edges": list},
+    "posterior": {"k": int, "cpdags": int, "graphs": str, "n_effective": float, "prior": str, "source": str,
+                  "edges": list},
 }  # fmt: skip
 CHOSEN = {
     **{key: kind for key, kind in SCHEMA.items() if key != "search"},
     "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list},
 }  # of --paper
-CHAINS = {"chains": int, "draws_each": int, "r_hat": float, "ess": float, "max_disagreement": float}
+CHAINS = {
+    "bootstrap_samples": int,
+    "chains": int,
+    "draws_each": int,
+    "r_hat": float,
+    "ess": float,
+    "max_disagreement": float,
+}
 DRAWN = {"draws": int, "temperature": float | str, "method": str}
 
 
@@ -101,7 +111,16 @@ def test_text_lists_the_strongest_edges_only(files, where):
     found = {
         "rows": 9,
         "variables": ["a"],
-        "map": {"directed": pairs[:15], "undirected": pairs[15:], "log_score": -1.0, "score": "bic", "ess": 1.0},
+        "map": {
+            "directed": pairs[:15],
+            "undirected": pairs[15:],
+            "log_score": -1.0,
+            "score": "bic",
+            "ess": 1.0,
+            "log_likelihood": -0.75,
+            "log_prior": -0.25,
+        },
+        "prior": {"sentence": "Before the data.", "beliefs": []},
         "tree": tree,
         "posterior": {"k": 1, "cpdags": 1, "graphs": "DAG", "n_effective": 1.0, "prior": "dags", "edges": edges},
     }

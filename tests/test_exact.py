@@ -262,7 +262,7 @@ def test_edges_point_from_row_to_column():
 
 def test_too_large_is_refused_before_anything_is_scored(monkeypatch):
     data = random_data(np.random.default_rng(0), 40, 50, 2, 0.1)
-    monkeypatch.setattr(exact, "FamilyScores", None)  # not to be called
+    monkeypatch.setattr("brai.posterior.all_families.FamilyScores", None)  # not to be called
     with pytest.raises(exact.TooLargeError, match=r"'map' over 40 variables takes about .* GB and .* minutes"):
         exact.map_network(data)
     with pytest.raises(exact.TooLargeError, match="lower k, set max_parents"):

@@ -31,7 +31,9 @@ from brai import (
 from brai import io as model_io
 from brai.files.arrays import Stored, tree_from
 from brai.files.models import FormatError
+from brai.graphs.priors import StructurePrior
 from brai.runtime import archive as archive
+from brai.search.hyperparameters import Settled
 from brai.tree.ggt import GGT, BootstrapNode, Leaf
 from conftest import random_dag, random_data
 
@@ -190,7 +192,7 @@ def test_a_loaded_model_gives_the_same_answers(model, data, tmp_path):
 def test_chains_are_saved_and_not_drawn_again(model, data, tmp_path, monkeypatch):
     chains = quiet(model.chains)
     again = through_file(model, tmp_path)
-    monkeypatch.setattr("brai.learners.brai.sample_dags", lambda *_, **__: pytest.fail("chains drawn again"))
+    monkeypatch.setattr("brai.learners.drawing.sample_dags", lambda *_, **__: pytest.fail("chains drawn again"))
     other = again.chains()
     assert other.parents.dtype == chains.parents.dtype
     np.testing.assert_array_equal(other.parents, chains.parents)
@@ -282,6 +284,7 @@ def test_labels_of_all_types(tmp_path):
 def test_many_states(tmp_path):
     data = Dataset.from_codes(np.arange(600).reshape(300, 2), arities=[700, 600])
     model = HillClimbing()
+    model._take(Settled(1.0, StructurePrior()))
     model._keep(data, ((0, ()), (1, ())), -1.0)  # fitting would compile for 16-bit codes
     model.n_moves_ = model.n_scored_ = 0
     again = through_file(model, tmp_path)
@@ -476,7 +479,14 @@ def test_every_part_is_needed_and_no_other(kind, files, tmp_path):
     extra = with_array(with_meta(files[kind], arrays=[*about["arrays"], "more"]), "more", np.arange(3))
     with pytest.raises(FormatError, match="'more' does not belong to it"):
         loaded(extra, tmp_path)
-    for key in set(about) - {"brai", "data", "moves", "source"}:  # what older files do not say has a default
+    for key in set(about) - {
+        "brai",
+        "data",
+        "moves",
+        "source",
+        "hyperparameters",
+        "joint_parents",
+    }:  # what older files do not say has a default
         with pytest.raises(FormatError):
             loaded(with_meta(files[kind], **{key: ...}), tmp_path)
 

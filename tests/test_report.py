@@ -107,7 +107,7 @@ def test_the_data_is_that_of_the_model(asia, tmp_path):
     assert {(i, j) for i, j, _ in data["paths"]} == set(map(tuple, np.argwhere(paths >= 0.01).tolist()))
     assert len(data["best"]) == 4
     assert data["command"] == "brai learn asia.csv"
-    assert ["ess", "1.0"] in data["settings"]
+    assert ["ess", "'auto'"] in data["settings"]
     assert "<title>BRAI on asia.csv</title>" in text
     assert [one["label"] for one in data["trust"]["numbers"]] == [
         "R-hat",
@@ -119,7 +119,7 @@ def test_the_data_is_that_of_the_model(asia, tmp_path):
 def test_kinds_of_edges_of_the_best_graph(asia):
     data = page_data(asia)
     place = {name: i for i, name in enumerate(data["names"])}
-    kinds = {(a, b): kind for a, b, _, _, _, kind, _ in data["pairs"]}
+    kinds = {(a, b): kind for a, b, _, _, _, kind, *_ in data["pairs"]}
     seen = 0
     for a, b in asia.cpdag_.directed_edges():
         i, j = place[a], place[b]
@@ -327,10 +327,11 @@ def test_where_probabilities_come_from(asia):
     tree = page_data(BRAI.paper(s=2, random_state=0).fit(data))
     assert tree["trust"]["source"] == "tree"
     drawn = page_data(asia)
-    assert drawn["trust"]["source"] == "mcmc"
+    assert drawn["trust"]["source"] == "bagged"
+    assert drawn["bagged"]
     assert [len(own["y"]) for own in drawn["scores"]["series"]] == [500] * 4
     again = page_data(asia, posterior=asia.posterior())
-    assert again["trust"]["source"] == "mcmc"  # the chains are recognised
+    assert again["trust"]["source"] == "bagged"  # the chains are recognised
     assert page_data(asia, posterior=asia.posterior(k=5))["trust"]["source"] == "tree"
     given = Posterior.from_scores([(asia.cpdag_, 0.0)])
     assert page_data(asia, posterior=given)["trust"]["source"] == "given"

@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from brai.graphs.priors import StructurePrior
 from brai.runtime.text import plain_lines
 
 _WORDS = {  # advice for Python: advice for the command line
@@ -66,6 +65,8 @@ class PriorOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         """As the argument ``structure_prior`` of BRAI."""
         if not isinstance(value, str) or value in ("auto", "uniform", "fair"):
             return value
+        from brai.graphs.priors import StructurePrior
+
         name, _, number = value.partition(":")
         try:
             return StructurePrior.of({name: float(number)}).plain()

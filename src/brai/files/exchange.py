@@ -253,10 +253,7 @@ def write_strength_table(source: Any, path: str | os.PathLike[str]) -> None:
 
 
 def strength_csv(rows: Iterable[Row], digits: int | None = None) -> str:
-    """Rows from, to, strength, direction as the text of a CSV file, rounded to ``digits`` if given.
-
-    Further columns of the rows follow.
-    """
+    """Rows from, to, strength, direction (and more) as the text of a CSV file, rounded to ``digits`` if given."""
     text, listed = io.StringIO(), list(rows)
     columns = list(dict.fromkeys(["from", "to", "strength", "direction", *(listed[0] if listed else ())]))
     writer = csv.DictWriter(text, columns, lineterminator="\n")

@@ -165,6 +165,8 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     for attribute, codec in model.saved.items():
         setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
     model._check()
+    if model.ess != "auto":
+        check_positive("ess", model.ess)
     return model
 
 

@@ -56,7 +56,7 @@ class Length(NamedTuple):
     thin: int
 
 
-def sample_bagged(
+def sample_bagged(  # arguments: options of a public function, by keyword
     table: FamilyTable,
     best: Sequence[Family],
     n: int,

@@ -68,7 +68,7 @@ def search_by_order(  # arguments: options of a public function, by keyword
     best = _Best(np.arange(d), np.zeros(d, np.int64), -math.inf, 0)
     sets = table.arrays(any_order=True)
     if len(table) == d:  # one parent set per variable: all orders have the same score
-        starts, restarts, kicks = [range(d)], 0, 0
+        starts, restarts, kicks = [list(range(d))], 0, 0
     # results of climbs by score; those of equal score are nearly always in one equivalence class
     ends: dict[float, tuple[float, NDArray[np.int64]]] = {}
 

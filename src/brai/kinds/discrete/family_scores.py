@@ -9,7 +9,8 @@ higher than an estimated distribution: the difference is the surplus of the vari
 configurations occur once each gives just this score, since a Dirichlet prior predicts the first row of a
 configuration by 1 / states. So variables without any dependence would have many parents. With a structure prior,
 the surplus times the share of rows that are alone in their configuration is subtracted. A variable has no surplus
-unless its states are about equally frequent. Scores with a surplus can differ between DAGs of a class.
+unless its states are many and about equally frequent; less than LEAST_SURPLUS nats is ignored. Scores with a
+surplus can differ between DAGs of a class.
 """
 
 from __future__ import annotations

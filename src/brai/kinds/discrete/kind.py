@@ -25,6 +25,9 @@ from brai.runtime.plain import decoded, encoded
 register_verbs()
 
 
+LEAST_SURPLUS = 10.0  # nats; a prior alone outweighs less
+
+
 class Discrete(Kind):
     """The kind of discrete data."""
 
@@ -89,7 +92,8 @@ class Discrete(Kind):
         empty, starts = np.zeros(0, np.int64), np.zeros(data.n_variables + 1, np.int64)
         evidence = Evidence(self.sample(data), terms, NO_RULE, self.workspace(data, 2))
         alone = family_values(evidence, np.arange(data.n_variables), empty, starts)
-        surplus = np.maximum(0.0, -data.n_rows * np.log(data.arities) - alone)
+        surplus = -data.n_rows * np.log(data.arities) - alone
+        surplus[surplus < LEAST_SURPLUS] = 0.0
         return terms._replace(surplus=surplus) if surplus.any() else None
 
     def gain_by_copies(

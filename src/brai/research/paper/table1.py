@@ -69,13 +69,13 @@ PUBLISHED = {
 }
 
 
-def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG) -> Result:
-    """The measures of a DAG."""
+def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG, ess: float = 1.0) -> Result:
+    """The measures of a DAG; ``ess`` is that of its parameters, the score has ess 1 as in the paper."""
     names = sorted(train.names)
     own, data = families_of(dag.reorder(names)), train.select(names)
     true, found = np.triu(truth.skeleton()), np.triu(dag.reorder(truth.names).skeleton())
     return {
-        "predictive": float(log_predictive(own, data, test.select(names)).sum()),
+        "predictive": float(log_predictive(own, data, test.select(names), ess).sum()),
         "bdeu": FamilyScores(data).total(own),
         "shd": dag.to_cpdag().shd(truth.to_cpdag()),
         "f1": 2 * float((true & found).sum()) / max(1, int(true.sum() + found.sum())),
@@ -92,7 +92,7 @@ def _fitted(model: Any, one: Case) -> Result:
     spent = {"cpu_s": time.process_time() - start}
     if hasattr(model, "n_ci_tests_"):
         spent["ci_tests"] = int(np.sum(model.n_ci_tests_))
-    return {**measured(model.dag_, one.train, one.test, one.truth), **spent}
+    return {**measured(model.dag_, one.train, one.test, one.truth, model.ess_), **spent}
 
 
 def rai(one: Case, seed: int) -> Result:
