@@ -89,14 +89,15 @@ def _seed_of(place: Place) -> np.random.SeedSequence:
 
 def _draws(of: str) -> Codec:
     """Draws of chains, in arrays whose names begin with ``of``."""
+    key = "moves" if of == "chains" else f"{of}_moves"
 
     def to(attribute: str, draws: Any) -> Saved:
-        return ({}, {}) if draws is None else ({"moves": list(KINDS)}, draws_to(draws, of))
+        return ({}, {}) if draws is None else ({key: list(KINDS)}, draws_to(draws, of))
 
     def back(place: Place) -> Any:
         if f"{of}.parents" not in place.stored:
             return None
-        kinds = place.meta.get("moves", ["gibbs", "reversal", "toggle", "pair"])
+        kinds = place.meta.get(key, ["gibbs", "reversal", "toggle", "pair"])
         return draws_from(place.stored, place.ranked, kinds, of)
 
     return Codec(to, back)
