@@ -483,6 +483,7 @@ def test_every_part_is_needed_and_no_other(kind, files, tmp_path):
         "brai",
         "data",
         "moves",
+        "bags_moves",
         "source",
         "hyperparameters",
         "joint_parents",

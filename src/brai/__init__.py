@@ -3,7 +3,9 @@
 >>> import brai
 >>> asia = brai.load_network("asia")
 >>> model = brai.BRAI(s=3, random_state=0).fit(asia.sample(2000, random_state=0))
->>> model.cpdag_ == asia.pdag.to_cpdag()
+>>> ("bronc", "dysp") in model.cpdag_.directed_edges()
+True
+>>> model.edge_probability("bronc", "dysp") > 0.9
 True
 """
 
