@@ -16,7 +16,7 @@ from brai.graphs.priors import StructurePrior, edge_odds, expected_edges, family
 from brai.kernels.interface import NO_PRIOR, Prior, begin, offspring, turn
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import njit
-from brai.search.hyperparameters import ESS, log_normaliser, settle, some_variables
+from brai.search.hyperparameters import STRENGTHS, log_normaliser, settle, some_variables
 from conftest import random_data
 
 kernels = pytest.mark.kernels
@@ -76,7 +76,7 @@ def test_a_prior_is_the_same_for_all_dags_of_a_class():
 def test_scores_are_those_without_a_prior_and_the_prior(rng, score, prior):
     data = random_data(rng, 6, 100, 3)
     terms = family_prior(StructurePrior.of(prior), data.names, None)
-    plain, with_it = FamilyScores(data, score), FamilyScores(data, score, prior=terms, correct=False)
+    plain, with_it = FamilyScores(data, score), FamilyScores(data, score, prior=terms)
     families = [(v, own) for v in range(6) for n in range(4) for own in combinations(sorted({*range(6)} - {v}), n)]
     expected = [
         value + terms.sizes[len(own)] for (_, own), value in zip(families, plain.families(families), strict=True)
@@ -206,15 +206,14 @@ def test_numbers_stay_as_they_are(rng):
     assert settle(data, "bdeu", 2, "fair", free(data), 4) == (2.0, StructurePrior(1.0), ())
 
 
-def test_auto_has_the_highest_evidence_of_its_neighbours(rng):
+def test_auto_has_the_highest_evidence_of_its_neighbours():
     data = load_network("alarm").sample(500, random_state=0)
     data = data.select(sorted(data.names))
     found = settle(data, "bdeu", "auto", "auto", free(data), 4)
-    tried = {(own.ess, own.strength): own.log_evidence for own in found.tried}
-    at = ESS.index(found.ess)
-    for other in ESS[max(0, at - 1) : at + 2]:
-        assert tried[found.ess, 1.0] >= tried[other, 1.0]
-    assert found.prior.strength == 1.0
+    tried, at = dict(found.tried), STRENGTHS.index(found.prior.strength)
+    for other in STRENGTHS[max(0, at - 1) : at + 2]:
+        assert tried[found.prior.strength] + 3 >= tried[other]  # WORTH
+    assert found.ess == "auto"
     assert settle(data, "bdeu", "auto", "auto", free(data), 4) == found
 
 
@@ -233,7 +232,7 @@ def test_many_states_give_no_edges_from_nothing(rng, states, rows):
     assert model.dag_.adjacency.sum() == 0
     assert model.adjacency_probabilities().max() < 0.2
     uniform = BRAI(random_state=0, structure_prior="uniform", ess=1.0, posterior_from="mcmc", n_draws=20).fit(data)
-    assert uniform.dag_.adjacency.sum() > 0  # what the correction is for
+    assert uniform.dag_.adjacency.sum() > 0  # what ess="auto" is for
 
 
 def test_with_many_variables_a_connected_part_is_used(rng, monkeypatch):
@@ -245,4 +244,4 @@ def test_with_many_variables_a_connected_part_is_used(rng, monkeypatch):
     chosen = some_variables(data, free(data)).tolist()
     assert len(chosen) == 4
     assert {0, 7, 11} <= set(chosen)
-    assert settle(data, "bdeu", "auto", "auto", free(data), 4).ess in ESS
+    assert settle(data, "bdeu", "auto", "auto", free(data), 4).prior.strength in STRENGTHS

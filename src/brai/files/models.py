@@ -49,7 +49,7 @@ from brai.kinds import kind_named, kind_of
 from brai.posterior.weighted import Posterior
 from brai.runtime import archive, memory
 from brai.runtime.archive import FormatError
-from brai.runtime.checks import check_positive
+from brai.runtime.checks import check_ess
 from brai.runtime.plain import decoded, encoded
 from brai.search.hyperparameters import Settled, Tried
 from brai.tree.ggt import GGT
@@ -165,8 +165,7 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     for attribute, codec in model.saved.items():
         setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
     model._check()
-    if model.ess != "auto":
-        check_positive("ess", model.ess)
+    check_ess(model.ess)
     return model
 
 
@@ -183,7 +182,7 @@ def _settled_of(meta: Mapping[str, Any]) -> Settled:
         older["ess"] = meta["settings"]["estimator"]["settings"].get("ess", 1.0)
     found = meta.get("hyperparameters", older)
     tried = tuple(Tried(*map(float, own)) for own in found["tried"])
-    return Settled(check_positive("ess", found["ess"]), StructurePrior.of(found["structure_prior"]), tried)
+    return Settled(check_ess(found["ess"]), StructurePrior.of(found["structure_prior"]), tried)
 
 
 # --- settings ---------------------------------------------------------------------------------------

@@ -98,12 +98,8 @@ class Kind(ABC):
         """The terms from which the statistic of a CI test (`brai.tree.independence`) is computed."""
 
     @abstractmethod
-    def score_terms(self, data: Any, score: str, ess: float) -> Any:
-        """The terms from which a family score is computed."""
-
-    def with_surplus(self, data: Any, score: str, terms: Any) -> Any:
-        """The terms of a score corrected for use with a structure prior; None if that needs no correction."""
-        return None
+    def score_terms(self, data: Any, score: str, ess: float | str) -> Any:
+        """The terms from which a family score is computed; ``ess`` is a number or "auto", here and below."""
 
     def gain_by_copies(
         self, sample: Any, families: Sequence[Family], alone: NDArray[np.float64]
@@ -148,12 +144,12 @@ class Kind(ABC):
 
     @abstractmethod
     def predictions(
-        self, families: Sequence[Family], train: Any, test: Any, ess: float
+        self, families: Sequence[Family], train: Any, test: Any, ess: float | str
     ) -> Iterator[NDArray[np.float64]]:
         """Yield log predictive probabilities of each family's child, (families, rows), by blocks of rows."""
 
     @abstractmethod
-    def parameters(self, dag: PDAG, data: Any, ess: float) -> Any:
+    def parameters(self, dag: PDAG, data: Any, ess: float | str) -> Any:
         """A network: the DAG with parameters estimated from the data."""
 
     @abstractmethod
@@ -161,5 +157,5 @@ class Kind(ABC):
         """A checked query for an effect of x on y; see `brai.posterior.effects`."""
 
     @abstractmethod
-    def adjusted(self, data: Any, question: Any, given: Sequence[int] | None, ess: float) -> Any:
+    def adjusted(self, data: Any, question: Any, given: Sequence[int] | None, ess: float | str) -> Any:
         """P(y | do(x)) by adjustment for ``given``, which is None if there is no directed path from x to y."""

@@ -23,14 +23,14 @@ from brai.graphs.pdag import Family, family_arrays
 from brai.kernels.interface import NO_PRIOR, NO_RULE, Evidence, Prior, family_values
 from brai.kinds import kind_of
 from brai.kinds.base import Table
-from brai.runtime.checks import check_positive
+from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce
 
 
 class FamilyScores:
     """Scores of families on one data set, with a cache.
 
-    With a structure prior, ``correct`` is whether the kind may correct its score (`Kind.with_surplus`).
+    ``ess`` is a number, or "auto": BDeu is then averaged over it (`brai.kinds.discrete.any_ess`).
     The cache contains at most ``capacity`` families. When it is full it is cleared, which does not change scores.
     """
 
@@ -38,22 +38,16 @@ class FamilyScores:
         self,
         data: Table,
         score: str = "bdeu",
-        ess: float = 1.0,
+        ess: float | str = 1.0,
         capacity: int = 1_000_000,
         prior: Prior = NO_PRIOR,
-        *,
-        correct: bool = True,
     ):
         self.kind = kind_of(data)
         if score not in self.kind.scores:
             raise ValueError(f"unknown score {score!r}: choose one of {', '.join(self.kind.scores)}")
-        self.data, self.score, self.capacity, self.prior, self.correct = data, score, capacity, prior, correct
-        self.ess = check_positive("ess", ess)
-        self._terms = self.kind.score_terms(data, score, ess)
-        corrected = self.kind.with_surplus(data, score, self._terms) if len(prior.sizes) and correct else None
-        self.is_corrected = corrected is not None  # so that DAGs of a class may have different scores
-        if self.is_corrected:
-            self._terms = corrected
+        self.data, self.score, self.capacity, self.prior = data, score, capacity, prior
+        self.ess = check_ess(ess)
+        self._terms = self.kind.score_terms(data, score, self.ess)
         self._work, self._depth = self.kind.workspace(data, 2), 2
         self._known: dict[Family, float] = {}
         self._idle: list[FamilyScores] = []
@@ -62,10 +56,6 @@ class FamilyScores:
     def twin(self) -> FamilyScores:
         """A copy with its own workspace and cache, for another thread."""
         return FamilyScores(**self.__getstate__())
-
-    def uncorrected(self) -> FamilyScores:
-        """The same scores without the correction of the kind: equal for all DAGs of a class."""
-        return FamilyScores(**{**self.__getstate__(), "correct": False})
 
     @contextmanager
     def lent(self) -> Iterator[FamilyScores]:
@@ -79,7 +69,7 @@ class FamilyScores:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without workspace and cache, which a copy creates anew."""
-        names = ("data", "score", "ess", "capacity", "prior", "correct")
+        names = ("data", "score", "ess", "capacity", "prior")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ from brai.posterior.prediction import averaged_log_predictive, joint_log_predict
 from brai.posterior.weighted import Floats, Posterior
 from brai.posterior.weighted import Prior as Weighing
 from brai.posterior.with_knowledge import posterior_of_classes
-from brai.runtime.checks import check_count, check_positive, near
+from brai.runtime.checks import check_count, near
 from brai.search.hyperparameters import Settled, Tried, settle
 
 MOST_PARENTS = 4  # in climbs that choose hyperparameters, for learners without a limit
@@ -46,7 +46,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes to save: name, kind (brai.files.codecs)
     family_score: str
     ess: Any  # a number, or "auto"
-    ess_: float
+    ess_: float | str  # a number, or "auto"
     structure_prior_: StructurePrior
     hyperparameters_: list[Tried]
     _known_posterior: Posterior | None
@@ -82,8 +82,6 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _settled(self, data: Any) -> Settled:
         """The hyperparameters for this data."""
-        if self.ess != "auto":
-            check_positive("ess", self.ess)
         most = getattr(self, "max_parents", None)
         return settle(
             data,
@@ -276,7 +274,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         test = self._tested(X)
         return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess_)
 
-    def network(self, ess: float | None = None) -> Any:
+    def network(self, ess: float | str | None = None) -> Any:
         """The Bayesian network of dag_: its parameters are Dirichlet posterior means.
 
         ``ess`` is the equivalent sample size of their prior, by default that of the learner; 0 for maximum

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from brai.graphs.pdag import PDAG, Draw, cpdag_of, families_of
+from brai.graphs.pdag import PDAG, Draw, cpdag_of
 from brai.learners.drawing import branch, draw_bags, draw_chains, halfway, table_of_chains, warn_of_chains
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
@@ -60,7 +60,7 @@ class BRAI(RecursiveLearner):
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic", "qnml"}, the score of graphs (brai.kinds.scores)
-    ess : float, equivalent sample size of BDeu; "auto" chooses it on the data (brai.search.hyperparameters)
+    ess : float, equivalent sample size of BDeu; "auto" averages over it (brai.kinds.discrete.any_ess)
     structure_prior : "uniform", "fair", {"strength": number} or {"edges": expected number of edges}, the prior
         over DAGs (brai.graphs.priors); "auto" chooses a strength on the data
     max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs
@@ -92,7 +92,7 @@ class BRAI(RecursiveLearner):
     cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP, maximum a posteriori)
     log_likelihood_, log_prior_ : the two parts of log_score_, see StructureLearner
     ess_, structure_prior_ : the hyperparameters that were used
-    hyperparameters_ : list of Tried (ess, strength, log_evidence), what "auto" compared
+    hyperparameters_ : list of Tried (strength, log_evidence), what structure_prior="auto" compared
     threshold_, threshold_curve_ : as in RAI; log_score is that of the best graph of the tree
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches
@@ -345,9 +345,6 @@ class BRAI(RecursiveLearner):
         scores = self._family_scores(self._train.select(names))
         if bagged:
             drawn, source = combined(chains, self.bags(), scores, names), "bagged"
-        if scores.is_corrected:
-            plain = scores.uncorrected()
-            drawn = ((dag, plain.total(families_of(dag))) for dag, _ in drawn)
         if self._obeyed is not None:
             drawn = ((dag.reorder(self.dag_.names), score) for dag, score in drawn)
             return posterior_of_dags(drawn, prior, chains, source)

@@ -105,7 +105,7 @@ class Model(NamedTuple):
     """What a family scores: the score and its ess, the structure prior, knowledge, and a limit on parents."""
 
     score: str = "bdeu"
-    ess: float = 1.0
+    ess: float | str = 1.0
     max_parents: int | None = None
     structure_prior: Any = "uniform"
     knowledge: Any = None

@@ -140,7 +140,7 @@ def on_sample(scores: FamilyScores, seed: np.random.SeedSequence) -> FamilyScore
     """The same scores on a bootstrap sample, with a stronger structure prior."""
     data = scores.kind.resampled(scores.data, seed)
     prior = Prior(RAISED * scores.prior.sizes, scores.prior.edges)
-    return FamilyScores(data, scores.score, scores.ess, scores.capacity, prior, correct=False)
+    return FamilyScores(data, scores.score, scores.ess, scores.capacity, prior)
 
 
 def combined(

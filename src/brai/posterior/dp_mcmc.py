@@ -93,7 +93,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     global_share: float = 0.1,
     clip: float = 1e-3,
     score: str = "bdeu",
-    ess: float = 1.0,
+    ess: float | str = 1.0,
     structure_prior: Any = "uniform",
     max_parents: int | None = None,
     random_state: RandomState = 0,

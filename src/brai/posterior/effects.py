@@ -146,7 +146,7 @@ def causal_effect(  # arguments: options of a public function, by keyword
     *,
     change: tuple[Any, Any] | None = None,
     values: Mapping[Any, float] | None = None,
-    ess: float = 1.0,
+    ess: float | str = 1.0,
     adjustment: Adjustment = "optimal",
     n_dags: int | None = None,
     random_state: RandomState = 0,

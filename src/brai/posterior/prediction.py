@@ -24,13 +24,17 @@ from brai.kinds import kind_of
 from brai.posterior.weighted import Posterior
 
 
-def log_predictive(families: Iterable[Family], train: Any, test: Any, ess: float = 1.0) -> NDArray[np.float64]:
+def log_predictive(
+    families: Iterable[Family], train: Any, test: Any, ess: float | str = 1.0
+) -> NDArray[np.float64]:
     """Log probability of each row of ``test`` under a DAG whose parameters are learned from ``train``."""
     found = [rows[0] for rows in _by_graph([tuple(families)], train, test, ess)]
     return np.concatenate(found)
 
 
-def averaged_log_predictive(posterior: Posterior, train: Any, test: Any, ess: float = 1.0) -> NDArray[np.float64]:
+def averaged_log_predictive(
+    posterior: Posterior, train: Any, test: Any, ess: float | str = 1.0
+) -> NDArray[np.float64]:
     """Log of Σ_G P(row | G, D) P(G | D) for each row of ``test``; each row is its own D_new."""
     names, graphs = posterior.families()
     weights = _logs(posterior)[:, None]
@@ -38,7 +42,7 @@ def averaged_log_predictive(posterior: Posterior, train: Any, test: Any, ess: fl
     return np.concatenate([logsumexp(rows + weights, axis=0) for rows in blocks])
 
 
-def joint_log_predictive(posterior: Posterior, train: Any, test: Any, ess: float = 1.0) -> float:
+def joint_log_predictive(posterior: Posterior, train: Any, test: Any, ess: float | str = 1.0) -> float:
     """Log of Σ_G P(D_new | G, D) P(G | D), where D_new is all rows of ``test`` together.
 
     Parameters are learned from D only, so the rows of D_new are independent given the graph.
@@ -55,7 +59,7 @@ def _logs(posterior: Posterior) -> NDArray[np.float64]:
 
 
 def _by_graph(
-    graphs: Sequence[Sequence[Family]], train: Any, test: Any, ess: float
+    graphs: Sequence[Sequence[Family]], train: Any, test: Any, ess: float | str
 ) -> Iterator[NDArray[np.float64]]:
     """Log probabilities, arrays (graphs, rows), for one block of rows of ``test`` after another."""
     place = {family: i for i, family in enumerate(dict.fromkeys(f for graph in graphs for f in graph))}

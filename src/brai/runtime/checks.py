@@ -34,6 +34,16 @@ def check_positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_ess(value: Any) -> float | str:
+    """An equivalent sample size: "auto", or a number above 0."""
+    if isinstance(value, str) and value == "auto":
+        return value
+    try:
+        return check_positive("ess", value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or 'auto'") from None
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """A hint that lists known names of similar spelling, to append to an unknown name; "" if there are none."""
     found = get_close_matches(name, list(known), 3) or [one for one in known if one.casefold() == name.casefold()]

@@ -102,7 +102,7 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
         f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}",
         "",
         f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
-        f"({best['score']}, ess {best['ess']:g}): log likelihood {best['log_likelihood']:.3f}, log prior "
+        f"({best['score']}, ess {best['ess']}): log likelihood {best['log_likelihood']:.3f}, log prior "
         f"{best['log_prior']:.3f}",
         *_at_most(edge_lines(best["directed"], best["undirected"]), graph_file),
         "",

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from brai.data.dataset import Dataset
 from brai.data.states import place_of
+from brai.kinds.discrete.any_ess import ess_of
 from brai.kinds.discrete.samples import configurations
-from brai.runtime.checks import check_positive
+from brai.runtime.checks import check_ess
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -45,9 +46,14 @@ class Adjusted(NamedTuple):
     support: Floats
 
 
-def adjusted(data: Dataset, x: int, y: int, given: Sequence[int], weights: Floats, ess: float = 1.0) -> Adjusted:
-    """Adjust for the variables ``given``; the effect is Σ weights[x, y] P(y | do(x))."""
-    ess = check_positive("ess", ess)
+def adjusted(
+    data: Dataset, x: int, y: int, given: Sequence[int], weights: Floats, ess: float | str = 1.0
+) -> Adjusted:
+    """Adjust for the variables ``given``; the effect is Σ weights[x, y] P(y | do(x)).
+
+    With ess "auto" the table of x, y and ``given`` has the ess of highest evidence.
+    """
+    ess = ess_of(data, (x, y, *given), check_ess(ess))
     if x == y or {x, y} & set(given):
         raise ValueError(f"x = {x}, y = {y} and {tuple(given)} overlap: give distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
@@ -68,9 +74,9 @@ def adjusted(data: Dataset, x: int, y: int, given: Sequence[int], weights: Float
     return Adjusted(*table.moments(total), float(change), float(change_variance), support)
 
 
-def unchanged(data: Dataset, x: int, y: int, ess: float = 1.0) -> Adjusted:
+def unchanged(data: Dataset, x: int, y: int, ess: float | str = 1.0) -> Adjusted:
     """P(y) for all states of x: there is no directed path from x to y, hence no effect."""
-    ess = check_positive("ess", ess)
+    ess = ess_of(data, (y,), check_ess(ess))
     r_x, r_y, total = int(data.arities[x]), int(data.arities[y]), data.n_rows + ess
     p = (np.bincount(data.codes[y], minlength=r_y) + ess / r_y) / total
     variance = p * (1 - p) / (total + 1)

@@ -49,7 +49,8 @@ class Cells(NamedTuple):
     bdeu: bool
     penalty: float  # nats for each free parameter (BIC)
     nml_rows: float  # number of rows, for the penalty of qNML; else 0
-    surplus: Array  # (d,) float64, see `brai.kinds.discrete.family_scores`; or (0,) for none
+    grid: Array  # values of ess to average over, see `brai.kinds.discrete.any_ess`; or (0,) for one ess
+    whole: Array  # for each of them lgamma(N + ess) - lgamma(ess)
 
 
 class Slices(NamedTuple):
@@ -82,7 +83,8 @@ class Work(NamedTuple):
     labels: Array  # (depth, rows) int32
     slices: Slices
     joint: Array  # (4,) int64: the scalars of the current Joint
-    ready: Array  # (4,) int64: which results for the conditioning set are valid, see brai.kinds.discrete.bit_tests
+    ready: Array  # (5,) int64: which results for the conditioning set are valid, see brai.kinds.discrete.bit_tests
+    totals: Array  # (values of ess + 1,) float64; the last is log P of the conditioning set
 
 
 class Joint(NamedTuple):
@@ -103,7 +105,7 @@ def value_row(cells: Cells, size: float) -> int:
     """Index of the row of values for a table of ``size`` cells; a row for another size may be overwritten."""
     if not cells.bdeu:
         return 0
-    slot = int(size % len(cells.keys))
+    slot = int(size * 2.0**20 % len(cells.keys))  # a number of cells may be divided by an ess
     if cells.keys[slot] != size:
         cells.keys[slot] = size
         cells.values[slot, :] = UNSET
@@ -289,8 +291,6 @@ def label_value(
     for j in range(len(weights)):
         work.counts[z[j]] += weights[j]
     penalty = complexity(cells, r, size)
-    if has_surplus(cells, x):
-        penalty += surplus_of(cells, x, work.counts[:n_z], sample.n_rows)
     f_z, _ = drain(work.counts, n_z, cells, size)
     n = extend(z, n_z, sample.codes[x], r, other, work.scratch)
     for j in range(len(weights)):
@@ -305,21 +305,6 @@ def complexity(cells: Cells, r: int, size: float) -> float:
     if cells.nml_rows > 0:
         return regret(cells.nml_rows, r * size) - regret(cells.nml_rows, size)
     return cells.penalty * (r - 1) * size
-
-
-@inner
-def has_surplus(cells: Cells, x: int) -> bool:
-    """Whether a uniform distribution would score higher than x without parents."""
-    return len(cells.surplus) > 0 and cells.surplus[x] > 0
-
-
-@lean
-def surplus_of(cells: Cells, x: int, sizes: Array, n_rows: int) -> float:
-    """What x gains by rows that are alone in their configuration, given the number of rows of each."""
-    alone = 0
-    for size in sizes:
-        alone += size == 1
-    return cells.surplus[x] * alone / n_rows
 
 
 @lean

@@ -3,14 +3,6 @@
 
 The parents are treated as a conditioning set. Counts for the first parents are kept until these change (`turn`),
 so consecutive parent sets with a common prefix share them.
-
-**Surplus.** If a variable has many states that are equally frequent, "all states are equally probable" scores
-higher than an estimated distribution: the difference is the surplus of the variable. A parent set whose
-configurations occur once each gives just this score, since a Dirichlet prior predicts the first row of a
-configuration by 1 / states. So variables without any dependence would have many parents. With a structure prior,
-the surplus times the share of rows that are alone in their configuration is subtracted. A variable has no surplus
-unless its states are many and about equally frequent; less than LEAST_SURPLUS nats is ignored. Scores with a
-surplus can differ between DAGs of a class.
 """
 
 from __future__ import annotations
@@ -19,7 +11,8 @@ import numpy as np
 
 from brai.kernels.interface import Array, Evidence
 from brai.kernels.simd import in_common
-from brai.kinds.discrete.bit_tests import LABELLED, SETUP, SLICED, WORTH, slice_further
+from brai.kinds.discrete.any_ess import GRID, log_average
+from brai.kinds.discrete.bit_tests import AVERAGED, LABELLED, SETUP, SLICED, WORTH, slice_further
 from brai.kinds.discrete.contingency import (
     Cells,
     Sample,
@@ -28,9 +21,7 @@ from brai.kinds.discrete.contingency import (
     complexity,
     extend,
     grow,
-    has_surplus,
     label_value,
-    surplus_of,
     value_row,
 )
 from brai.runtime.jit import lean
@@ -55,10 +46,67 @@ def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size:
     row = value_row(cells, size)
     for s in range(k):
         total -= cell_value(cells, row, slices.sizes[n, s], size)
-    penalty = complexity(cells, r, size)
-    if has_surplus(cells, x):
-        penalty += surplus_of(cells, x, slices.sizes[n, :k], sample.n_rows)
-    return total / cells.scale - penalty
+    return total / cells.scale - complexity(cells, r, size)
+
+
+@lean
+def sliced_counts(sample: Sample, work: Work, x: int, n: int) -> int:
+    """Put the counts of the occupied cells of x and n parents into ``work.margins``; returns their number."""
+    slices, first, r, m = work.slices, sample.first[x], sample.arities[x], 0
+    for s in range(slices.n[n]):
+        left = slices.sizes[n, s]
+        for a in range(r - 1):
+            if left == 0:
+                break
+            count = in_common(slices.strata[n, s], sample.bits[first + a])
+            if count > 0:
+                work.margins[m] = count
+                left -= count
+                m += 1
+        if left > 0:
+            work.margins[m] = left
+            m += 1
+    return m
+
+
+@lean
+def label_counts(sample: Sample, work: Work, labels: Array, n: int) -> int:
+    """The same for cells that are row labels below n."""
+    weights, m = sample.weights, 0
+    for j in range(len(weights)):
+        work.counts[labels[j]] += weights[j]
+    for j in range(n):
+        if work.counts[j] > 0:
+            work.margins[m] = work.counts[j]
+            work.counts[j] = 0
+            m += 1
+    return m
+
+
+@lean
+def average_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool) -> float:
+    """Score of x with n parents, averaged over ess; that of the parents alone is kept until they change."""
+    sample, cells, work = evidence.sample, evidence.terms, evidence.work
+    slices, z, other, r, kept = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)
+    for part in range(2):  # the parents, then x and the parents
+        if part == 0 and work.ready[AVERAGED] == n:
+            continue
+        if on_bits and part == 0:
+            m = slices.n[n]
+            for j in range(m):
+                work.margins[j] = slices.sizes[n, j]
+        elif on_bits:
+            m = sliced_counts(sample, work, x, n)
+        elif part == 0:
+            m = label_counts(sample, work, z, slices.n_labels[n])
+        else:
+            cells_of_x = extend(z, slices.n_labels[n], sample.codes[x], r, other, work.scratch)
+            m = label_counts(sample, work, other, cells_of_x)
+        value = log_average(cells, work, work.margins, m, size if part == 0 else size * r)
+        work.margins[:m] = 0
+        if part == 0:
+            work.totals[kept], work.ready[AVERAGED] = value, n
+    return value - work.totals[kept]
 
 
 @lean
@@ -73,6 +121,8 @@ def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
     ready[SLICED] = max(ready[SLICED], n)
     cost = slices.n[n] * sample.arities[x] * ((sample.n_rows >> 6) + SETUP)
     if 0 < cost <= WORTH * len(sample.weights) + 512 and sample.first[x] >= 0:
+        if len(cells.grid) > 0:
+            return average_value(evidence, x, n, size, True)
         return sliced_value(sample, cells, work, x, n, size)
     for j in range(ready[LABELLED], n):
         p = parents[j]
@@ -80,4 +130,6 @@ def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
             labels[j], n_labels[j], sample.codes[p], sample.arities[p], labels[j + 1], work.scratch
         )
     ready[LABELLED] = max(ready[LABELLED], n)
+    if len(cells.grid) > 0:
+        return average_value(evidence, x, n, size, False)
     return label_value(sample, cells, work, x, labels[n], n_labels[n], size, labels[n + 1])

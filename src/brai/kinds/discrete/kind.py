@@ -14,18 +14,14 @@ from brai.data.dataset import Dataset
 from brai.data.missing import check_array
 from brai.data.states import MISSING
 from brai.graphs.pdag import PDAG, Family
-from brai.kernels.interface import NO_RULE, Evidence, family_values
 from brai.kinds.base import Kind, Sizes
 from brai.kinds.discrete import samples
 from brai.kinds.discrete.contingency import Cells, Sample, Work
 from brai.kinds.discrete.offspring import register_verbs
-from brai.runtime.checks import check_positive
+from brai.runtime.checks import check_ess
 from brai.runtime.plain import decoded, encoded
 
 register_verbs()
-
-
-LEAST_SURPLUS = 10.0  # nats; a prior alone outweighs less
 
 
 class Discrete(Kind):
@@ -77,24 +73,13 @@ class Discrete(Kind):
         """Cell values: lgamma for the Bayes factor, n log n for all others."""
         return samples.bdeu_cells(data.n_rows, ess) if test == "bayes-factor" else samples.log_cells(data.n_rows)
 
-    def score_terms(self, data: Dataset, score: str, ess: float) -> Cells:
+    def score_terms(self, data: Dataset, score: str, ess: float | str) -> Cells:
         """Cell values of BDeu, or of the likelihood with the penalty of BIC or qNML."""
         if score == "bdeu":
-            return samples.bdeu_cells(data.n_rows, check_positive("ess", ess))
+            return samples.bdeu_cells(data.n_rows, check_ess(ess))
         if score == "qnml":
             return samples.log_cells(data.n_rows, nml=True)
         return samples.log_cells(data.n_rows, math.log(data.n_rows) / 2)
-
-    def with_surplus(self, data: Dataset, score: str, terms: Cells) -> Cells | None:
-        """BDeu and qNML with the surplus of each variable; see brai.kinds.discrete.family_scores."""
-        if score == "bic":
-            return None
-        empty, starts = np.zeros(0, np.int64), np.zeros(data.n_variables + 1, np.int64)
-        evidence = Evidence(self.sample(data), terms, NO_RULE, self.workspace(data, 2))
-        alone = family_values(evidence, np.arange(data.n_variables), empty, starts)
-        surplus = -data.n_rows * np.log(data.arities) - alone
-        surplus[surplus < LEAST_SURPLUS] = 0.0
-        return terms._replace(surplus=surplus) if surplus.any() else None
 
     def gain_by_copies(
         self, sample: Dataset, families: Sequence[Family], alone: NDArray[np.float64]
@@ -131,14 +116,14 @@ class Discrete(Kind):
         return samples.sizes(n_rows, levels)
 
     def predictions(
-        self, families: Sequence[Family], train: Dataset, test: Dataset, ess: float
+        self, families: Sequence[Family], train: Dataset, test: Dataset, ess: float | str
     ) -> Iterator[NDArray[np.float64]]:
         """Log probabilities by Dirichlet posterior means."""
         from brai.kinds.discrete.predictions import blocks
 
         return blocks(families, train, test, ess)
 
-    def parameters(self, dag: PDAG, data: Dataset, ess: float) -> Any:
+    def parameters(self, dag: PDAG, data: Dataset, ess: float | str) -> Any:
         """A `Network` whose parameters are Dirichlet posterior means."""
         from brai.kinds.discrete.network import Network
 
@@ -150,7 +135,7 @@ class Discrete(Kind):
 
         return Question.of(data, x, y, change, values)
 
-    def adjusted(self, data: Dataset, question: Any, given: Sequence[int] | None, ess: float) -> Any:
+    def adjusted(self, data: Dataset, question: Any, given: Sequence[int] | None, ess: float | str) -> Any:
         """P(y | do(x)) = Σ_z P(y | x, z) P(z)."""
         from brai.kinds.discrete.adjustment import adjusted, unchanged
 

@@ -36,6 +36,7 @@ from brai.data.dataset import Dataset
 from brai.data.states import as_label, check_labels
 from brai.graphs.pdag import PDAG
 from brai.kinds.discrete import bif
+from brai.kinds.discrete.any_ess import ess_of
 from brai.kinds.discrete.bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
 from brai.kinds.discrete.inference import joint
 from brai.runtime import memory
@@ -119,15 +120,19 @@ class Network:
         return PDAG.from_parents(self.names, self.parents)
 
     @classmethod
-    def fit(cls, dag: PDAG, X: Any, *, ess: float = 1.0, name: str = "") -> Self:
+    def fit(cls, dag: PDAG, X: Any, *, ess: float | str = 1.0, name: str = "") -> Self:
         """The network of a DAG with parameters estimated from X (`Dataset.of`), variables ordered as in the DAG.
 
         Parameters are posterior means under the Dirichlet prior of BDeu with equivalent sample size `ess`:
         θ_ijk = (N_ijk + ess / (q r)) / (N_ij + ess / q), for r states and q configurations of the parents.
-        `ess=0` is maximum likelihood. A configuration that does not occur has a uniform row, for any `ess`.
+        `ess=0` is maximum likelihood; with `ess="auto"` each table has the ess of highest evidence. A
+        configuration that does not occur has a uniform row, for any `ess`.
         """
-        if isinstance(ess, bool) or not isinstance(ess, Real) or not 0 <= ess < math.inf:
-            raise ValueError(f"ess is the equivalent sample size, a finite number of 0 or more, got {ess!r}")
+        number = isinstance(ess, Real) and not isinstance(ess, bool) and 0 <= ess < math.inf
+        if not number and ess != "auto":
+            raise ValueError(
+                f"ess is the equivalent sample size, a finite number of 0 or more or 'auto', got {ess!r}"
+            )
         if not dag.is_dag():
             raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
         data = Dataset.of(X)
@@ -140,7 +145,7 @@ class Network:
             )
         data = data.select(dag.names)
         parents = tuple(tuple(np.flatnonzero(own).tolist()) for own in dag.adjacency.T)
-        cpts = tuple(_posterior_mean(data, i, own, float(ess)) for i, own in enumerate(parents))
+        cpts = tuple(_posterior_mean(data, i, own, ess_of(data, (i, *own), ess)) for i, own in enumerate(parents))
         return cls(data.names, data.states, parents, cpts, name=name)
 
     def log_prob(self, X: Any) -> NDArray[np.float64]:

@@ -24,8 +24,6 @@ from brai.kinds.discrete.contingency import (
     complexity,
     extend,
     grow,
-    has_surplus,
-    surplus_of,
     value_row,
 )
 from brai.kinds.discrete.family_scores import family_value
@@ -88,7 +86,7 @@ def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least
     """
     sample, cells, work = evidence.sample, evidence.terms, evidence.work
     ready, slices, labels, n_labels, size = work.ready, work.slices, work.labels, work.slices.n_labels, 1.0
-    if sample.n_rows >= cells.values.shape[1] or len(children) < 2:
+    if sample.n_rows >= cells.values.shape[1] or len(children) < 2 or len(cells.grid) > 0:
         for i in range(len(children)):
             out[i] = family_value(evidence, children[i], parents, n)
         return
@@ -135,8 +133,6 @@ def offspring(evidence: Evidence, children: Array, parents: Array, n: int, least
             out[i] = family_value(evidence, x, parents, n)
             continue
         penalty = complexity(cells, r, size)
-        if has_surplus(cells, x):
-            penalty += surplus_of(cells, x, held, sample.n_rows)
         need = (least[i] + penalty) * cells.scale + f_z
         if r <= ARITIES and not known[r]:
             fill_bounds(cells, held, step, size * r, bounds[r])

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import Family, family_arrays
 from brai.kernels.interface import Array
+from brai.kinds.discrete.any_ess import ess_of
 from brai.kinds.discrete.contingency import Work, extend, grow
 from brai.kinds.discrete.samples import workspace
-from brai.runtime.checks import check_positive
+from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce, njit
 
 _MOST_CELLS = 20_000_000  # maximum of families × rows in a block, and of rows × states in scratch tables
@@ -28,12 +29,12 @@ def family_predictions(
     children: Array,
     parents: Array,
     starts: Array,
-    ess: float,
+    ess: Array,
 ) -> Array:
     """Log probability of the child's state given those of its parents, by family and row of codes[:, n_train:].
 
     Probabilities are Dirichlet posterior means (N_ijk + ess / (q r)) / (N_ij + ess / q), with counts of the first
-    n_train rows. Families are given as in `brai.kernels.interface.family_values`.
+    n_train rows; ``ess`` is that of each family. Families are given as in `brai.kernels.interface.family_values`.
     """
     rows, labels = codes.shape[1], work.labels
     out = np.empty((len(children), rows - n_train))
@@ -49,7 +50,7 @@ def family_predictions(
         for j in range(n_train):
             work.counts[xz[j]] += 1
             work.margins[z[j]] += 1
-        prior, cell = ess / size, ess / (size * r)
+        prior, cell = ess[i] / size, ess[i] / (size * r)
         for j in range(n_train, rows):
             out[i, j - n_train] = math.log((work.counts[xz[j]] + cell) / (work.margins[z[j]] + prior))
         for j in range(n_train):
@@ -58,11 +59,17 @@ def family_predictions(
     return out
 
 
-def blocks(families: Sequence[Family], train: Dataset, test: Dataset, ess: float) -> Iterator[NDArray[np.float64]]:
-    """Yield log probabilities (families, rows), by blocks of rows of ``test``."""
+def blocks(
+    families: Sequence[Family], train: Dataset, test: Dataset, ess: float | str
+) -> Iterator[NDArray[np.float64]]:
+    """Yield log probabilities (families, rows), by blocks of rows of ``test``.
+
+    With ess "auto" each family has the ess of highest evidence for its table.
+    """
     if train.names != test.names or train.states != test.states:
         raise ValueError("train and test differ in variables or states: build both with the same states=")
-    ess = check_positive("ess", ess)
+    ess = check_ess(ess)
+    own = np.array([ess_of(train, (v, *parents), ess) for v, parents in families])
     listed = family_arrays(families)
     scratch = _MOST_CELLS // int(train.arities.max()) - train.n_rows
     block = max(256, min(_MOST_CELLS // max(len(families), 1), scratch))
@@ -70,4 +77,4 @@ def blocks(families: Sequence[Family], train: Dataset, test: Dataset, ess: float
     for start in range(0, test.n_rows, block):
         codes = np.concatenate([train.codes, test.codes[:, start : start + block]], axis=1)
         work = workspace(Dataset(codes, train.names, train.states), 2)
-        yield family_predictions(codes, train.n_rows, train.arities, work, *listed, ess)
+        yield family_predictions(codes, train.n_rows, train.arities, work, *listed, own)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import Family
 from brai.kernels.simd import LANES
 from brai.kinds.base import Sizes
+from brai.kinds.discrete.any_ess import GRID
 from brai.kinds.discrete.bit_tests import slice_columns, sort_rows, string_places, take_columns
 from brai.kinds.discrete.contingency import Cells, Sample, Slices, Work, extend
 
@@ -26,6 +28,7 @@ LEVELS = 7  # usual depth of the workspace, for memory estimates
 _FEW = 0.1  # configurations per row, up to which few rows are alone in theirs
 _MOST_LONE = 0.6  # share of rows, in a bootstrap sample, that parents may tell from all others
 _KEPT = 2048  # BDeu values are cached for counts below this
+_ONE_ESS = (np.zeros(0), np.zeros(0))
 
 
 def full_sample(data: Dataset) -> Sample:
@@ -76,14 +79,20 @@ def log_cells(n_rows: int, penalty: float = 0.0, *, nml: bool = False) -> Cells:
     scale = _scale(n_rows)
     values = np.rint(n * np.log(np.maximum(n, 1)) * scale).astype(np.int64)
     return Cells(
-        np.stack([values, -values]), np.zeros(1), 1.0, scale, False, penalty, float(nml * n_rows), np.zeros(0)
+        np.stack([values, -values]), np.zeros(1), 1.0, scale, False, penalty, float(nml * n_rows), *_ONE_ESS
     )
 
 
-def bdeu_cells(n_rows: int, ess: float) -> Cells:
-    """Cell values lgamma(n + ess / cells) - lgamma(ess / cells), for the Bayes factor and the BDeu score."""
-    values = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64)
-    return Cells(values, np.zeros(_SLOTS), float(ess), _scale(n_rows), True, 0.0, 0.0, np.zeros(0))
+def bdeu_cells(n_rows: int, ess: float | str) -> Cells:
+    """Cell values lgamma(n + ess / cells) - lgamma(ess / cells), for the Bayes factor and the BDeu score.
+
+    ``ess`` is a number, or "auto" for an average (`brai.kinds.discrete.any_ess`).
+    """
+    values, keys = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64), np.zeros(_SLOTS)
+    if ess == "auto":
+        whole = gammaln(n_rows + GRID) - gammaln(GRID)
+        return Cells(values, keys, 1.0, _scale(n_rows), True, 0.0, 0.0, GRID, whole)
+    return Cells(values, keys, float(ess), _scale(n_rows), True, 0.0, 0.0, *_ONE_ESS)
 
 
 def workspace(data: Dataset, depth: int) -> Work:
@@ -120,7 +129,8 @@ def workspace(data: Dataset, depth: int) -> Work:
             kept=np.zeros(3 + _APART, np.int64),
         ),
         np.zeros(4 + _APART, np.int64),
-        np.zeros(4 + _APART, np.int64),
+        np.zeros(5 + _APART, np.int64),
+        np.zeros(len(GRID) + 1 + _APART),
     )
 
 

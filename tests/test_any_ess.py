@@ -1,0 +1,172 @@
+"""BDeu averaged over ess: against a fine sum, its properties, both ways of counting, parameters and chains."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+
+from all_dags import all_dags
+from brai import BRAI, Dataset, HillClimbing, Network, exact, load_network
+from brai.graphs.pdag import PDAG, families_of
+from brai.kernels.interface import begin, offspring, turn
+from brai.kinds.discrete.any_ess import GRID, WIDE, best_ess, ess_of
+from brai.kinds.scores import FamilyScores
+from brai.posterior.prediction import log_predictive
+from brai.runtime.jit import njit
+from conftest import random_data
+
+kernels = pytest.mark.kernels
+
+
+def log_evidence(data, variables, esses):
+    """log P(D_S | e) for each e, from all rows at once."""
+    cells, label = 1, np.zeros(data.n_rows, int)
+    for v in variables:
+        cells, label = cells * int(data.arities[v]), label * int(data.arities[v]) + data.codes[v]
+    counts = np.unique(label, return_counts=True)[1]
+    prior = np.asarray(esses)[:, None] / cells
+    return (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - gammaln(data.n_rows + esses) + gammaln(esses)
+
+
+def twin(data, x, parents, fine=2000):
+    """The score by a fine sum over log ess, in the range of GRID."""
+    esses = np.exp(np.linspace(math.log(GRID[0] / 2), math.log(GRID[-1] * 2), fine))
+    return logsumexp(log_evidence(data, (x, *parents), esses)) - logsumexp(log_evidence(data, parents, esses))
+
+
+def some_families(d):
+    return [(v, own) for v in range(d) for n in range(4) for own in combinations(sorted({*range(d)} - {v}), n)]
+
+
+@kernels
+@pytest.mark.parametrize(("most", "rows"), [(2, 60), (3, 300), (8, 200), (40, 150)])
+def test_scores_are_a_fine_sum_over_ess(rng, most, rows):
+    data = random_data(rng, 4, rows, most)
+    families = some_families(4)
+    found = FamilyScores(data, ess="auto").families(families)
+    for (x, parents), score in zip(families, found, strict=True):
+        assert score == pytest.approx(twin(data, x, parents), abs=0.8)
+
+
+def test_small_tables_have_the_plain_sum():
+    data = Dataset.from_codes(np.array([[0, 0], [0, 1], [1, 1], [1, 1]]), arities=[2, 2])
+    scores, esses = FamilyScores(data, ess="auto"), GRID[::WIDE]
+    both, alone = (logsumexp(log_evidence(data, own, esses)) for own in ((0, 1), (1,)))
+    assert scores.families([(0, (1,))])[0] == pytest.approx(both - alone, abs=1e-6)
+
+
+def test_a_narrow_maximum_is_integrated(rng):
+    """A table of 2500 equally frequent cells, with 30,000 rows: P(D | e) falls by nats within a step of GRID."""
+    data = Dataset.from_codes(rng.integers(0, 50, (30_000, 2)), arities=[50, 50])
+    values = log_evidence(data, (0, 1), GRID)
+    assert values.max() - np.sort(values)[-2] > 0.1
+    prior = rng.dirichlet(np.full(2500, 0.3))
+    cells = rng.choice(2500, 30_000, p=prior)
+    data = Dataset.from_codes(np.stack([cells // 50, cells % 50], axis=1), arities=[50, 50])
+    for family in ((0, (1,)), (1, (0,)), (0, ())):
+        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(twin(data, *family), abs=0.3)
+
+
+@kernels
+def test_all_dags_of_a_class_have_the_same_score(rng):
+    data = random_data(rng, 4, 80, 4)
+    scores, values = FamilyScores(data, ess="auto"), {}
+    for dag in all_dags(4):
+        graph = PDAG(data.names, dag.astype(np.int8))
+        total = scores.total(families_of(graph))
+        assert values.setdefault(graph.to_cpdag().adjacency.tobytes(), total) == pytest.approx(total, abs=1e-6)
+
+
+def test_probabilities_of_all_columns_add_up_to_one():
+    parent = np.array([0, 0, 1, 1, 2])
+    total = 0.0
+    for column in product(range(2), repeat=5):
+        data = Dataset.from_codes(np.stack([column, parent], axis=1), arities=[2, 3])
+        total += math.exp(FamilyScores(data, ess="auto").families([(0, (1,))])[0])
+    assert total == pytest.approx(1.0, abs=1e-6)
+
+
+@njit
+def scored(evidence, children, parents, n, least, out):
+    begin(evidence)
+    turn(evidence, 0)
+    offspring(evidence, children, parents, n, least, out)
+
+
+@kernels
+@pytest.mark.parametrize("most", [3, 12, 40])
+def test_offspring_have_the_scores_of_their_families(rng, most):
+    data = random_data(rng, 7, 150, most)
+    scores = FamilyScores(data, ess="auto")
+    children, parents = np.array([0, 2, 4, 5, 6]), np.array([1, 3])
+    expected = np.array([FamilyScores(data, ess="auto").families([(c, (1, 3))])[0] for c in children.tolist()])
+    out = np.empty(5)
+    scored(scores.evidence(4), children, parents, 2, np.full(5, -np.inf), out)
+    assert out == pytest.approx(expected, abs=1e-9)
+    least = expected + np.array([-1.0, 1.0, -1.0, 1.0, -1.0])
+    scored(scores.evidence(4), children, parents, 2, least, out)
+    assert out[[0, 2, 4]] == pytest.approx(expected[[0, 2, 4]], abs=1e-9)
+    assert (out[[1, 3]] <= least[[1, 3]]).all()
+
+
+def test_counts_of_parents_are_those_of_the_last_parents(rng):
+    """What is kept for a prefix of the parents is dropped as soon as that changes."""
+    data = random_data(rng, 6, 120, 4)
+    families = [(0, (1, 2)), (3, (1, 2)), (3, (1, 4)), (0, (4,)), (5, (4,)), (5, (4, 0)), (5, ()), (1, (4,))]
+    together = FamilyScores(data, ess="auto").families(families)
+    for family, score in zip(families, together, strict=True):
+        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(score, abs=1e-9)
+
+
+@pytest.mark.parametrize(("states", "rows"), [(60, 300), (100, 500), (200, 1000)])
+def test_a_parent_set_that_tells_rows_apart_gains_nothing(rng, states, rows):
+    data = Dataset.from_codes(rng.integers(0, states, (rows, 4)), arities=[states] * 4)
+    scores = FamilyScores(data, ess="auto")
+    alone, apart = scores.families([(0, ()), (0, (1, 2, 3))])
+    assert apart - alone < 3
+    fixed = FamilyScores(data, ess=1.0)
+    alone, apart = fixed.families([(0, ()), (0, (1, 2, 3))])
+    assert apart - alone > 3  # what the average is for
+
+
+def test_smooth_tables_of_many_states_are_seen(rng):
+    """One ess of 1 expects rows with one state each, so it finds no edge between these."""
+    parent = rng.integers(0, 9, 500)
+    table = rng.dirichlet(np.full(9, 3.0), 9)
+    child = np.array([rng.choice(9, p=table[own]) for own in parent])
+    data = Dataset.from_codes(np.stack([parent, child], axis=1), arities=[9, 9])
+    assert HillClimbing(ess="auto").fit(data).dag_.n_edges == 1
+    assert HillClimbing(ess=1.0).fit(data).dag_.n_edges == 0
+
+
+def test_parameters_have_the_ess_of_highest_evidence(rng):
+    data = random_data(rng, 4, 90, 4)
+    for variables in ((0,), (1, 2), (0, 1, 3)):
+        values = log_evidence(data, variables, GRID)
+        assert ess_of(data, variables, "auto") == GRID[values.argmax()]
+        assert ess_of(data, variables, 2) == 2.0
+    assert best_ess(np.array([25] * 8), 8) == GRID[-1]
+    dag = PDAG.from_parents(data.names, [(), (0,), (0, 1), ()])
+    net = Network.fit(dag, data, ess="auto")
+    own = Network.fit(dag, data, ess=ess_of(data, (2, 0, 1), "auto"))
+    assert net.cpts[2] == pytest.approx(own.cpts[2])
+    expected = net.log_prob(data)
+    assert log_predictive(families_of(dag), data, data, "auto") == pytest.approx(expected)
+
+
+def test_chains_have_the_exact_probabilities():
+    data = load_network("cancer").sample(300, random_state=2)
+    model = BRAI(structure_prior="fair", posterior_from="mcmc", random_state=0).fit(data)
+    assert model.ess_ == "auto"
+    truth = exact.edge_probabilities(data, structure_prior="fair", ess="auto", max_parents=4)
+    assert np.abs(model.edge_probabilities() - truth).mean() < 0.02
+
+
+@pytest.mark.parametrize("ess", [0, -1, "all", None, True, math.inf])
+def test_what_is_not_an_ess_is_refused(ess, rng):
+    with pytest.raises(ValueError, match=r"ess is .*: give a number above 0, or 'auto'"):
+        FamilyScores(random_data(rng, 3, 20, 2), ess=ess)
