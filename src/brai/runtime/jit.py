@@ -49,12 +49,12 @@ def lean(function: Callable[..., Any]) -> Any:
     Reference counting took two thirds of the time of a CI test. Such a function must not create or return arrays,
     nor call a function that returns one.
     """
-    return _compiled(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compiled(function, _nrt=False)
 
 
 def inner(function: Callable[..., Any]) -> Any:
     """Like `lean`, and always inlined: passing a tuple of arrays as an argument takes time."""
-    return _compiled(function, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compiled(function, _nrt=False, forceinline=True)
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

@@ -48,13 +48,18 @@ NARROW = 2 * math.pi  # curvature above which a Gaussian is integrated
 
 
 @lean
-def log_evidence(cells: Cells, counts: Array, n: int, size: float, k: int) -> float:
-    """log P(D_S | e) for e = grid[k], from the occupied cells counts[:n] of a table of ``size`` cells."""
-    alike = size / cells.grid[k]  # a table of so many cells has these parameters if ess is 1
-    row, total = value_row(cells, alike), np.int64(0)
+def sum_of_cells(cells: Cells, counts: Array, n: int, size: float) -> int:
+    """Sum of the values of cells with counts[:n] rows, all above 0, in a table of ``size`` cells."""
+    row, total = value_row(cells, size), np.int64(0)
     for j in range(n):
-        total += cell_value(cells, row, counts[j], alike)
-    return total / cells.scale - cells.whole[k]
+        total += cell_value(cells, row, counts[j], size)
+    return total
+
+
+@lean
+def log_evidence(cells: Cells, counts: Array, n: int, size: float, k: int) -> float:
+    """log P(D_S | e) for e = grid[k]. A table of size / e cells has the same parameters if ess is 1."""
+    return sum_of_cells(cells, counts, n, size / cells.grid[k]) / cells.scale - cells.whole[k]
 
 
 @lean

@@ -283,23 +283,6 @@ def ci_test(evidence: Evidence, x: int, y: int, given: Array, n_given: int, coll
 
 
 @lean
-def label_value(
-    sample: Sample, cells: Cells, work: Work, x: int, z: Array, n_z: int, size: float, other: Array
-) -> float:
-    """Score of x with parents whose configurations label the rows (``z``); ``other`` is overwritten."""
-    weights, r = sample.weights, sample.arities[x]
-    for j in range(len(weights)):
-        work.counts[z[j]] += weights[j]
-    penalty = complexity(cells, r, size)
-    f_z, _ = drain(work.counts, n_z, cells, size)
-    n = extend(z, n_z, sample.codes[x], r, other, work.scratch)
-    for j in range(len(weights)):
-        work.counts[other[j]] += weights[j]
-    f_xz, _ = drain(work.counts, n, cells, size * r)
-    return (f_xz - f_z) / cells.scale - penalty
-
-
-@lean
 def complexity(cells: Cells, r: int, size: float) -> float:
     """What BIC or qNML subtracts for a variable of r states whose parents have ``size`` configurations."""
     if cells.nml_rows > 0:

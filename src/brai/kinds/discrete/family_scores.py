@@ -11,42 +11,10 @@ import numpy as np
 
 from brai.kernels.interface import Array, Evidence
 from brai.kernels.simd import in_common
-from brai.kinds.discrete.any_ess import GRID, log_average
+from brai.kinds.discrete.any_ess import GRID, log_average, sum_of_cells
 from brai.kinds.discrete.bit_tests import AVERAGED, LABELLED, SETUP, SLICED, WORTH, slice_further
-from brai.kinds.discrete.contingency import (
-    Cells,
-    Sample,
-    Work,
-    cell_value,
-    complexity,
-    extend,
-    grow,
-    label_value,
-    value_row,
-)
+from brai.kinds.discrete.contingency import Sample, Work, complexity, extend, grow
 from brai.runtime.jit import lean
-
-
-@lean
-def sliced_value(sample: Sample, cells: Cells, work: Work, x: int, n: int, size: float) -> float:
-    """Score of x with n parents, from the bit vectors of their configurations (level n of the workspace)."""
-    slices, first, r, k = work.slices, sample.first[x], sample.arities[x], work.slices.n[n]
-    total, row = np.int64(0), value_row(cells, size * r)
-    for s in range(k):
-        left = slices.sizes[n, s]
-        for a in range(r - 1):
-            if left == 0:
-                break
-            count = in_common(slices.strata[n, s], sample.bits[first + a])
-            if count > 0:
-                total += cell_value(cells, row, count, size * r)
-                left -= count
-        if left > 0:
-            total += cell_value(cells, row, left, size * r)
-    row = value_row(cells, size)
-    for s in range(k):
-        total -= cell_value(cells, row, slices.sizes[n, s], size)
-    return total / cells.scale - complexity(cells, r, size)
 
 
 @lean
@@ -84,12 +52,16 @@ def label_counts(sample: Sample, work: Work, labels: Array, n: int) -> int:
 
 
 @lean
-def average_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool) -> float:
-    """Score of x with n parents, averaged over ess; that of the parents alone is kept until they change."""
+def counted_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool) -> float:
+    """Score of x with n parents, whose configurations are at level n of the workspace.
+
+    If it is averaged over ess, the part of the parents alone is kept until they change.
+    """
     sample, cells, work = evidence.sample, evidence.terms, evidence.work
-    slices, z, other, r, kept = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)
+    slices, z, other, r, averaged = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)
+    total, value, is_average = np.int64(0), 0.0, len(cells.grid) > 0
     for part in range(2):  # the parents, then x and the parents
-        if part == 0 and work.ready[AVERAGED] == n:
+        if part == 0 and is_average and work.ready[AVERAGED] == n:
             continue
         if on_bits and part == 0:
             m = slices.n[n]
@@ -102,17 +74,23 @@ def average_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool
         else:
             cells_of_x = extend(z, slices.n_labels[n], sample.codes[x], r, other, work.scratch)
             m = label_counts(sample, work, other, cells_of_x)
-        value = log_average(cells, work, work.margins, m, size if part == 0 else size * r)
+        own = size if part == 0 else size * r
+        if is_average:
+            value = log_average(cells, work, work.margins, m, own)
+        else:
+            total = sum_of_cells(cells, work.margins, m, own) - total
         work.margins[:m] = 0
-        if part == 0:
-            work.totals[kept], work.ready[AVERAGED] = value, n
-    return value - work.totals[kept]
+        if part == 0 and is_average:
+            work.totals[averaged], work.ready[AVERAGED] = value, n
+    if is_average:
+        return value - work.totals[averaged]
+    return total / cells.scale - complexity(cells, r, size)
 
 
 @lean
 def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
     """Score of x with parents[:n]; needs `begin` first, and `turn` if parents have changed since."""
-    sample, cells, work = evidence.sample, evidence.terms, evidence.work
+    sample, work = evidence.sample, evidence.work
     ready, slices, labels, n_labels, size = work.ready, work.slices, work.labels, work.slices.n_labels, 1.0
     for j in range(n):
         size = grow(size, sample.arities[parents[j]])
@@ -120,16 +98,12 @@ def family_value(evidence: Evidence, x: int, parents: Array, n: int) -> float:
         slice_further(sample, work, j, parents[j])
     ready[SLICED] = max(ready[SLICED], n)
     cost = slices.n[n] * sample.arities[x] * ((sample.n_rows >> 6) + SETUP)
-    if 0 < cost <= WORTH * len(sample.weights) + 512 and sample.first[x] >= 0:
-        if len(cells.grid) > 0:
-            return average_value(evidence, x, n, size, True)
-        return sliced_value(sample, cells, work, x, n, size)
-    for j in range(ready[LABELLED], n):
-        p = parents[j]
-        n_labels[j + 1] = extend(
-            labels[j], n_labels[j], sample.codes[p], sample.arities[p], labels[j + 1], work.scratch
-        )
-    ready[LABELLED] = max(ready[LABELLED], n)
-    if len(cells.grid) > 0:
-        return average_value(evidence, x, n, size, False)
-    return label_value(sample, cells, work, x, labels[n], n_labels[n], size, labels[n + 1])
+    on_bits = 0 < cost <= WORTH * len(sample.weights) + 512 and sample.first[x] >= 0
+    if not on_bits:
+        for j in range(ready[LABELLED], n):
+            p = parents[j]
+            n_labels[j + 1] = extend(
+                labels[j], n_labels[j], sample.codes[p], sample.arities[p], labels[j + 1], work.scratch
+            )
+        ready[LABELLED] = max(ready[LABELLED], n)
+    return counted_value(evidence, x, n, size, on_bits)
