@@ -128,6 +128,7 @@ def of_table(name: str, train: Any, test: Any, large: bool) -> Iterator[tuple[st
         yield case("paper posterior", lambda: probabilities(paper()))
         yield case("paper paths", lambda: paper().path_probabilities(200))
     settings = {"random_state": 3, "n_chains": 2, "n_draws": 40, **({"thin": 200} if large else {})}
+    settings |= {"structure_prior": "uniform", "ess": 1.0, "posterior_from": "mcmc"}
     default = lambda: fitted("default", lambda: brai.BRAI(**settings))
     yield case("BRAI tree", lambda: tree_of(default().tree_), lambda v: len(v[0]))
     yield case("BRAI MAP", lambda: [graph_of(default()), default().polish_trace_], lambda v: v[0][3])

@@ -36,7 +36,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from brai.data.dataset import Dataset
-from brai.kernels.interface import Array
+from brai.kernels.interface import Array, Fixed
 from brai.kinds.discrete.contingency import Cells, Work, cell_value, value_row
 from brai.runtime.jit import lean
 
@@ -48,7 +48,7 @@ NARROW = 2 * math.pi  # curvature above which a Gaussian is integrated
 
 
 @lean
-def sum_of_cells(cells: Cells, counts: Array, n: int, size: float) -> int:
+def sum_of_cells(cells: Cells, counts: Array, n: int, size: float) -> Fixed:
     """Sum of the values of cells with counts[:n] rows, all above 0, in a table of ``size`` cells."""
     row, total = value_row(cells, size), np.int64(0)
     for j in range(n):
