@@ -69,7 +69,7 @@ PUBLISHED = {
 }
 
 
-def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG, ess: float = 1.0) -> Result:
+def measured(dag: PDAG, train: Dataset, test: Dataset, truth: PDAG, ess: float | str = 1.0) -> Result:
     """The measures of a DAG; ``ess`` is that of its parameters, the score has ess 1 as in the paper."""
     names = sorted(train.names)
     own, data = families_of(dag.reorder(names)), train.select(names)
