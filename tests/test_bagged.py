@@ -9,10 +9,9 @@ import brai
 from brai import BRAI, Dataset, Knowledge, load_network
 from brai.graphs.pdag import families_of
 from brai.graphs.priors import StructurePrior, family_prior
-from brai.kinds.discrete.samples import gains_by_copies
 from brai.kinds.scores import FamilyScores
 from brai.posterior import bagged
-from brai.posterior.bagged import BAGS, OWN, RAISED, combined, on_sample
+from brai.posterior.bagged import BAGS, OWN, combined, on_half
 from brai.search.family_table import FamilyTable
 from conftest import random_data
 
@@ -48,16 +47,18 @@ def test_a_third_of_the_draws_are_those_of_the_chains(model):
     assert model.adjacency_probabilities() == pytest.approx(np.minimum(skeleton, 1), abs=1e-9)
 
 
-def test_scores_of_a_sample_have_a_stronger_prior(rng):
-    data = random_data(rng, 5, 80, 3)
-    prior = family_prior(StructurePrior(1.0), data.names, None)
-    scores = FamilyScores(data, prior=prior)
-    seed = np.random.SeedSequence(3)
-    found = on_sample(scores, seed)
-    plain = FamilyScores(scores.kind.resampled(data, seed))
-    for parents in ((), (1,), (1, 2), (1, 2, 3)):
-        expected = plain.families([(0, parents)])[0] + RAISED * prior.sizes[len(parents)]
-        assert found.families([(0, parents)])[0] == pytest.approx(expected)
+def test_a_half_has_half_of_the_rows_once_each_and_the_same_prior(rng):
+    data = random_data(rng, 5, 81, 3)
+    marked = Dataset.from_codes(np.column_stack([data.codes.T, np.arange(81)]), arities=[*data.arities, 81])
+    prior = family_prior(StructurePrior(1.0), marked.names, None)
+    scores = FamilyScores(marked, prior=prior)
+    found = on_half(scores, np.random.SeedSequence(3))
+    rows = found.data.codes[-1]
+    assert len(set(rows.tolist())) == len(rows) == 40
+    assert (found.data.codes == marked.codes[:, rows]).all()
+    assert found.data.states == marked.states
+    assert found.prior is scores.prior
+    assert (on_half(scores, np.random.SeedSequence(4)).data.codes[-1] != rows).any()
 
 
 def test_seeds_and_workers_give_the_same_draws_and_other_seeds_do_not(model):
@@ -76,13 +77,14 @@ def test_columns_in_another_order_give_the_same(model):
 
 
 def test_what_depends_on_few_rows_loses_probability():
-    rng = np.random.default_rng(5)
-    codes = rng.integers(0, 2, (60, 2))
-    codes[:, 1] = np.where(rng.random(60) < 0.3, codes[:, 0], codes[:, 1])
+    codes = np.zeros((200, 2), int)
+    codes[:4] = 1  # the only rows that speak for an edge
+    codes[4:6, 0], codes[6:8, 1] = 1, 1
     data = Dataset.from_codes(codes, arities=[2, 2])
     model = BRAI(random_state=0).fit(data)
     bag, alone = model.adjacency_probabilities()[0, 1], model.model_posterior().adjacency_probabilities()[0, 1]
-    assert abs(bag - alone) > 0.01
+    assert alone > 0.9
+    assert bag < alone - 0.01
 
 
 def test_knowledge_is_obeyed_in_every_draw():
@@ -134,26 +136,13 @@ def test_a_budget_leaves_fewer_samples():
     assert model.edge_probabilities().max() <= 1
 
 
-def test_copies_that_parents_tell_apart_gain_nothing():
-    codes = np.array([[0, 0, 1, 2, 3, 3], [0, 0, 1, 1, 0, 0], [4, 4, 3, 2, 1, 1]], np.uint8)
-    arities, alone = np.array([4, 2, 5]), np.array([-9.0, -5.0, -12.0])
-    families = [(1, (0,)), (1, (0, 2)), (2, (1,)), (1, ())]
-    found = gains_by_copies(codes, arities, families, alone)
-    # parents (0,): four configurations, each of one row and its copies, six rows: all of them
-    assert found[0] == pytest.approx(max(0.0, -4 * np.log(2) + 5.0) + 5.0)
-    assert found[1] == pytest.approx(found[0])
-    assert found[2] == 0  # both configurations hold two different rows
-    assert found[3] == 0
-
-
-def test_a_table_on_a_bootstrap_sample_has_the_same_sets(rng):
+def test_a_table_with_other_scores_has_the_same_sets(rng):
     data = random_data(rng, 6, 90, 3)
     table = FamilyTable(FamilyScores(data), slack=5.0)
-    sample = FamilyScores(table.scores.kind.resampled(data, np.random.SeedSequence(1)))
-    own = table.on_bootstrap(sample)
+    half = FamilyScores(table.scores.kind.halved(data, np.random.SeedSequence(1)))
+    own = table.with_scores(half)
     assert [set(sets) for sets in own.sets] == [set(sets) for sets in table.sets]
-    family = next((v, parents) for v, sets in enumerate(own.sets) for parents in sets if parents)
-    alone = np.array(sample.families([(v, ()) for v in range(6)]))
-    less = sample.kind.gain_by_copies(sample.data, [family], alone)[0]
-    assert own.sets[family[0]][family[1]] == pytest.approx(sample.families([family])[0] - less)
+    for v, sets in enumerate(own.sets):
+        for parents, score in sets.items():
+            assert score == pytest.approx(half.families([(v, parents)])[0])
     assert table.scores.data is data

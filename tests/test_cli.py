@@ -19,7 +19,7 @@ from brai.show.summary import as_text
 SCHEMA = {
     "brai": str, "seed": int, "data": str, "command": str, "rows": int, "variables": list,
     "map": {"directed": list, "undirected": list, "log_score": float, "log_likelihood": float, "log_prior": float,
-            "score": str, "ess": float},
+            "score": str, "ess": float | str},
     "prior": {"structure": str | dict, "sentence": str, "beliefs": list, "compared": list},
     "tree": {"s": int, "nodes": int, "leaves": int, "depth": int, "routes": int, "distinct_cpdags": int,
              "distinct_is_exact": bool, "repaired_leaves": int, "truncated_leaves": int,
@@ -33,7 +33,7 @@ CHOSEN = {
     "tree": {**SCHEMA["tree"], "threshold": float, "thresholds": list},
 }  # of --paper
 CHAINS = {
-    "bootstrap_samples": int,
+    "halves": int,
     "chains": int,
     "draws_each": int,
     "r_hat": float,

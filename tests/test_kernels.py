@@ -174,7 +174,10 @@ def test_predictions_of_families(rng, arity):
     data = random_data(rng, 6, 90, arity)
     work, n_train, ess = workspace(data, 2), 60, 2.0
     families = [(0, ()), (1, (0, 3)), (2, (0, 1, 3, 4, 5)), (5, (4,))]
-    found = predictions.family_predictions(data.codes, n_train, data.arities, work, *family_arrays(families), ess)
+    esses = np.full(len(families), ess)
+    found = predictions.family_predictions(
+        data.codes, n_train, data.arities, work, *family_arrays(families), esses
+    )
     for buffer in (work.counts, work.margins, work.scratch):
         assert not buffer.any()
     rows = data.codes.T.tolist()

@@ -30,7 +30,7 @@ SEED = np.random.SeedSequence(5)
 
 
 def grown(data, seed=0):
-    return BRAI(random_state=seed, polish=False).fit(data).tree_
+    return BRAI(random_state=seed, polish=False, ess=1.0, structure_prior="uniform").fit(data).tree_
 
 
 @pytest.fixture(scope="module")

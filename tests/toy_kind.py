@@ -121,6 +121,10 @@ class Toy(Kind):
         rows = np.sort(np.random.default_rng(seed).integers(0, data.n_rows, data.n_rows))
         return Reals(data.values[:, rows], data.names)
 
+    def halved(self, data: Reals, seed: np.random.SeedSequence) -> Reals:
+        rows = np.random.default_rng(seed).choice(data.n_rows, data.n_rows // 2, replace=False)
+        return Reals(data.values[:, rows], data.names)
+
     def stored(self, data: Reals):
         return {}, {"values": data.values}
 

@@ -56,8 +56,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--posterior-from",
                 type=click.Choice(["bagged", "mcmc", "tree"]),
                 default=None,
-                help="Where probabilities come from: chains on the data and on bootstrap samples (bagged), chains "
-                "on the data (mcmc), or the tree.  [default: bagged; tree with --paper]",
+                help="Where probabilities come from: chains on the data and on halves of the rows (bagged), "
+                "chains on the data (mcmc), or the tree.  [default: bagged; tree with --paper]",
             ),
             click.option(
                 "--max-order",

@@ -137,7 +137,7 @@ def _posterior(model: BRAI, asked: Asked, seed: int) -> tuple[Posterior, dict[st
         source["r_hat"] = r_hat if math.isfinite(r_hat) else None  # JSON has no infinity
         source["max_disagreement"] = chains.disagreement()[0]
         if model.posterior_from == "bagged":
-            source["bootstrap_samples"] = len(model.bags().log_scores)
+            source["halves"] = len(model.bags().log_scores)
     with status(bool(model.verbose), "computing the posterior"):
         return model.posterior(k, prior=prior), source
 

@@ -70,6 +70,10 @@ class Kind(ABC):
         """A table of N rows drawn with replacement."""
 
     @abstractmethod
+    def halved(self, data: Any, seed: np.random.SeedSequence) -> Any:
+        """A table of half of the rows, drawn without replacement."""
+
+    @abstractmethod
     def stored(self, data: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """A table as plain JSON and arrays, for a file; names are stored elsewhere."""
 
@@ -100,15 +104,6 @@ class Kind(ABC):
     @abstractmethod
     def score_terms(self, data: Any, score: str, ess: float | str) -> Any:
         """The terms from which a family score is computed; ``ess`` is a number or "auto", here and below."""
-
-    def gain_by_copies(
-        self, sample: Any, families: Sequence[Family], alone: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """In a bootstrap sample: nats that each family gains because its parents tell copies of a row apart.
-
-        ``alone`` is the score of each variable without parents.
-        """
-        return np.zeros(len(families))
 
     @abstractmethod
     def compiled_for(self, data: Any) -> str:

@@ -8,7 +8,7 @@
 - ``posterior_from="mcmc"`` draws DAGs by Markov chain Monte Carlo (MCMC) from the posterior over all DAGs with few
   parents. It is correct once the chains have converged; R-hat, the effective sample size and the disagreement of
   chains are diagnostics. These are the probabilities of the model: given these rows, the score and the prior.
-- ``posterior_from="bagged"`` (default) also draws DAGs on bootstrap samples of the rows (`brai.posterior.bagged`).
+- ``posterior_from="bagged"`` (default) also draws DAGs on random halves of the rows (`brai.posterior.bagged`).
   These probabilities are less certain, and agree better with true graphs (docs/results/calibration.md).
 """
 
@@ -250,7 +250,7 @@ class BRAI(RecursiveLearner):
 
     @interruptible
     def bags(self) -> Draws:
-        """DAGs drawn by chains on bootstrap samples of the rows, made once; a chain for each sample.
+        """DAGs drawn by chains on random halves of the rows, made once; a chain for each half.
 
         See brai.posterior.bagged. Log scores are those on the samples. Nodes are sorted by name.
         """
@@ -338,7 +338,7 @@ class BRAI(RecursiveLearner):
         return self._of_draws(None, bagged=False)
 
     def _of_draws(self, prior: Prior | None, *, bagged: bool) -> Posterior:
-        """The posterior over what chains draw; with ``bagged`` also what they draw on bootstrap samples."""
+        """The posterior over what chains draw; with ``bagged`` also what they draw on halves of the rows."""
         chains, names = self.chains(), sorted(self.dag_.names)
         drawn: Iterable[tuple[PDAG, float]] = chains.draws()
         source: Source = "mcmc"

@@ -1,4 +1,4 @@
-"""The draws that probabilities of `BRAI` are computed from: chains on the data, and on bootstrap samples of it.
+"""The draws that probabilities of `BRAI` are computed from: chains on the data, and on halves of it.
 
 Chains start at the best graph, and where searches from different draws of the tree end. Starts whose score is far
 below the best are left out: a chain could stay in such a mode, and it would count as much as the others.
@@ -82,12 +82,12 @@ def draw_chains(model: Any, table: FamilyTable, workers: Workers, deadline: floa
 
 
 def draw_bags(model: Any, workers: Workers, deadline: float) -> Draws:
-    """DAGs of chains on bootstrap samples; in all as many as the chains on the data draw."""
+    """DAGs of chains on halves of the rows; in all as many as the chains on the data draw."""
     with status(model.verbose, "listing parent sets"):
         table = table_of_chains(model, workers, deadline)
     best = families_of(model.dag_.reorder(table.scores.data.names))
     n_draws, thin = lengths(model)
-    with counted(model.verbose, "bootstrap samples", BAGS) as advance:
+    with counted(model.verbose, "halves of the rows", BAGS) as advance:
         return sample_bagged(
             table,
             best,

@@ -1,24 +1,26 @@
-"""The bagged posterior: chains on bootstrap samples of the rows, beside those on the rows themselves.
+"""The bagged posterior: chains on random halves of the rows, beside those on all rows.
 
 The posterior of a model is certain about what the model says of these rows. It does not say how much would be
-different with other rows of the same source. Bagging (BayesBag, Huggins & Miller 2023) averages the posteriors of
-bootstrap samples of the rows, and what depends on few of them loses probability.
+different with other rows of the same source. Bagging averages the posteriors given samples of the rows (BayesBag,
+Huggins & Miller 2023), and what depends on few rows loses probability.
 
-Of the draws, a third (OWN) are those of the chains on the data, the others come from BAGS bootstrap samples,
-equally many from each. For each sample
+The samples are halves, drawn without replacement (subagging, Bühlmann & Yu 2002; for many estimators they vary as
+bootstrap samples do, Friedman & Hall 2007). In a bootstrap sample rows occur several times. Copies of rows look
+like dependence, most of all between variables with many states: independent columns of 20 states had edges of
+probability 0.6 there. Halves have no copies.
 
-1. the parent sets of the chains' table are scored on it. Rows that occur several times look like dependence, so
-   the structure prior is stronger there, by the factor RAISED (CI tests on bootstrap samples have a raised
-   threshold for the same reason). What a parent set gains by telling copies of rows apart is subtracted
-   (`Kind.gain_by_copies`);
+Of the draws, a third (OWN) are those of the chains on the data, the others come from BAGS halves, equally many
+from each. For each half
+
+1. the parent sets of the chains' table are scored on it;
 2. a search over orders starts from the best graph of the data;
-3. a chain starts where the search ends, with its own burn-in. It uses the parent sets of the table only: in a
-   bootstrap sample a parent set whose configurations tell the rows apart predicts the copies of each row, so it
-   scores high whatever the variables are.
+3. a chain starts where the search ends, with its own burn-in.
 
-How OWN, BAGS and RAISED were chosen: docs/results/calibration.md.
+What else was tried: docs/results/calibration.md.
 
-Reference: Huggins & Miller 2023, "Reproducible model selection using bagged posteriors", Bayesian Analysis 18.
+References: Huggins & Miller 2023, "Reproducible model selection using bagged posteriors", Bayesian Analysis 18;
+Bühlmann & Yu 2002, "Analyzing bagging", Annals of Statistics 30; Friedman & Hall 2007, "On bagging and nonlinear
+estimation", Journal of Statistical Planning and Inference 137.
 """
 
 from __future__ import annotations
@@ -32,9 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.pdag import PDAG, Family
-from brai.kernels.interface import Prior
 from brai.kinds.scores import FamilyScores
-from brai.posterior.chains import KINDS, MOVES, Draws
+from brai.posterior.chains import KINDS, Draws
 from brai.posterior.mcmc import sample_dags
 from brai.runtime.workers import ALONE, Workers, on_all_clocks, on_this_clock
 from brai.search.family_table import FamilyTable
@@ -43,10 +44,8 @@ from brai.search.orders import search_by_order
 
 BAGS = 20
 OWN = 1 / 3
-RAISED = 1.5
 KICKS = 2  # per variable, after the climb of each search
 BURN_IN = 0.5  # as a share of the draws
-SHARES = tuple(0.0 if kind == "toggle" else share for kind, share in MOVES.items())  # of kinds of moves
 
 
 class Length(NamedTuple):
@@ -68,10 +67,10 @@ def sample_bagged(  # arguments: options of a public function, by keyword
     advance: Callable[[], None] = lambda: None,
     workers: Workers = ALONE,
 ) -> Draws:
-    """Draw n DAGs from a chain on each of BAGS bootstrap samples; chain c of the result is that of sample c.
+    """Draw n DAGs from a chain on each of BAGS halves of the rows; chain c of the result is that of half c.
 
     ``table`` has the parent sets, ``best`` is the DAG where searches start, as families. At ``deadline``
-    (`time.monotonic`) no further sample is begun; there is at least one.
+    (`time.monotonic`) no further half is begun; there is at least one.
     """
     shared = (table, tuple(best), Length(n, thin), max_parents, on_all_clocks(deadline), seed)
     tasks, keys = [(i,) for i in range(BAGS)], [f"bag-{i}" for i in range(BAGS)]
@@ -98,9 +97,9 @@ def one_bag(
     seed: np.random.SeedSequence,
     number: int,
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.int64]] | None:
-    """Parents and log scores of the draws on one bootstrap sample, and the moves; None if ``end`` is past.
+    """Parents and log scores of the draws on one half, and the moves; None if ``end`` is past.
 
-    The first sample is drawn in any case.
+    The first is drawn in any case.
     """
     if time.time() > end and number > 0:
         return None
@@ -108,7 +107,7 @@ def one_bag(
     drawing, searching, walking = (
         np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number, part)) for part in range(3)
     )
-    own = table.on_bootstrap(on_sample(table.scores, drawing))
+    own = table.with_scores(on_half(table.scores, drawing))
     start = [order_of(best, len(best))]
     found = search_by_order(own, restarts=0, kicks=KICKS, starts=start, grow=False, seed=searching)
     most = max_parents.copy()
@@ -121,7 +120,6 @@ def one_bag(
         thin=thin,
         burn_in=int(BURN_IN * n * thin),
         max_parents=most,
-        shares=SHARES,
         seed=walking,
         deadline=on_this_clock(end),
     )
@@ -136,11 +134,10 @@ def _widened(parents: NDArray[np.int16], width: int) -> NDArray[np.int16]:
     return np.pad(parents, ((0, 0), (0, 0), (0, more)), constant_values=-1)
 
 
-def on_sample(scores: FamilyScores, seed: np.random.SeedSequence) -> FamilyScores:
-    """The same scores on a bootstrap sample, with a stronger structure prior."""
-    data = scores.kind.resampled(scores.data, seed)
-    prior = Prior(RAISED * scores.prior.sizes, scores.prior.edges)
-    return FamilyScores(data, scores.score, scores.ess, scores.capacity, prior)
+def on_half(scores: FamilyScores, seed: np.random.SeedSequence) -> FamilyScores:
+    """The same scores on half of the rows."""
+    data = scores.kind.halved(scores.data, seed)
+    return FamilyScores(data, scores.score, scores.ess, scores.capacity, scores.prior)
 
 
 def combined(

@@ -95,18 +95,12 @@ class FamilyTable:
         self._sorted: list[Listed] = [[]] * d
         self._packed: list[tuple[NDArray[Any], ...]] = [()] * d
 
-    def on_bootstrap(self, scores: FamilyScores) -> FamilyTable:
-        """A table of the same parent sets, with scores on a bootstrap sample.
-
-        What a family gains by telling copies of rows apart is subtracted (`Kind.gain_by_copies`).
-        """
+    def with_scores(self, scores: FamilyScores) -> FamilyTable:
+        """A table of the same parent sets with other scores, such as those on a part of the rows."""
         table = copy(self)
         families = [(v, parents) for v, own in enumerate(self.sets) for parents in own]
         table.scores, table.sets = scores, [{} for _ in self.sets]
-        alone = np.array(scores.families([(v, ()) for v in range(len(self.sets))]))
-        values = np.array(scores.families(families))
-        values -= scores.kind.gain_by_copies(scores.data, families, alone)
-        for (v, parents), score in zip(families, values.tolist(), strict=True):
+        for (v, parents), score in zip(families, scores.families(families), strict=True):
             table.sets[v][parents] = score
         table.near, table._looked = [list(own) for own in self.near], set()
         table._sorted, table._packed = [[]] * len(self.sets), [()] * len(self.sets)

@@ -153,8 +153,8 @@ def _probabilities(posterior: dict[str, Any], where: str) -> list[str]:
         number = posterior["chains"] * posterior["draws_each"]
         classes = f" of {count(posterior['cpdags'], 'CPDAG')}" if posterior["graphs"] == "CPDAG" else ""
         r_hat = "infinite" if posterior["r_hat"] is None else f"{posterior['r_hat']:.3f}"
-        bagged = "bootstrap_samples" in posterior
-        also = f", and of chains on {posterior['bootstrap_samples']} bootstrap samples" if bagged else ""
+        bagged = "halves" in posterior
+        also = f", and of chains on {posterior['halves']} random halves of the rows" if bagged else ""
         lines = [
             f"Edge probabilities from {number} DAGs drawn by MCMC{also}{classes}; {_OVER[posterior['prior']]}",
             f"  {count(posterior['chains'], 'chain')}, R-hat {r_hat} (near 1 if converged), "
@@ -182,7 +182,7 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
         head.append("  strength is P(adjacent), direction is P(this direction | adjacent)")
         bagged = "model_strength" in rows[0]
         if bagged:
-            head.append("  model is P(adjacent) of the chains on the data alone, without bootstrap samples")
+            head.append("  model is P(adjacent) of the chains on the data alone, without halves of the rows")
         head.append(f"  {'edge':<{width}}  strength  direction" + "     model" * bagged)
     for row in rows:
         sign = "→" if row["direction"] > DECIDED + TIE else "–"

@@ -43,6 +43,12 @@ class Discrete(Kind):
         """A bootstrap sample as a table, with rows in the order of the data."""
         return Dataset(data.codes[:, np.sort(data.bootstrap_rows(seed))], data.names, data.states)
 
+    def halved(self, data: Dataset, seed: np.random.SeedSequence) -> Dataset:
+        """Half of the rows, in the order of the data; states that no longer occur are kept."""
+        n = data.n_rows
+        rows = np.random.default_rng(seed).choice(n, max(1, n // 2), replace=False)
+        return Dataset(data.codes[:, np.sort(rows)], data.names, data.states)
+
     def stored(self, data: Dataset) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """The labels as JSON, and the codes as an array."""
         return {"states": [[encoded(label) for label in labels] for labels in data.states]}, {"codes": data.codes}
@@ -80,16 +86,6 @@ class Discrete(Kind):
         if score == "qnml":
             return samples.log_cells(data.n_rows, nml=True)
         return samples.log_cells(data.n_rows, math.log(data.n_rows) / 2)
-
-    def gain_by_copies(
-        self, sample: Dataset, families: Sequence[Family], alone: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """For rows whose parent configuration holds copies of one row only: the score they have, less what they
-        have without parents.
-
-        The first copy is predicted by 1 / states, and the others from it.
-        """
-        return samples.gains_by_copies(sample.codes, sample.arities, families, alone)
 
     def compiled_for(self, data: Dataset) -> str:
         """The type of the codes."""

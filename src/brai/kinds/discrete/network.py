@@ -130,9 +130,7 @@ class Network:
         """
         number = isinstance(ess, Real) and not isinstance(ess, bool) and 0 <= ess < math.inf
         if not number and ess != "auto":
-            raise ValueError(
-                f"ess is the equivalent sample size, a finite number of 0 or more or 'auto', got {ess!r}"
-            )
+            raise ValueError(f"ess is {ess!r}: give an equivalent sample size of 0 or more, or 'auto'")
         if not dag.is_dag():
             raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
         data = Dataset.of(X)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from brai.data.dataset import Dataset
-from brai.graphs.pdag import Family
 from brai.kernels.simd import LANES
 from brai.kinds.base import Sizes
 from brai.kinds.discrete.any_ess import GRID
@@ -25,8 +23,6 @@ _APART = 32  # padding, so that threads do not write to the same cache line
 _STRATA, _BLOCKS = 64, 64  # maximal numbers of configurations of a conditioning set, and of blocks, as bit vectors
 ORDER = 4  # usual maximum of the number of other variables in a table, for memory estimates
 LEVELS = 7  # usual depth of the workspace, for memory estimates
-_FEW = 0.1  # configurations per row, up to which few rows are alone in theirs
-_MOST_LONE = 0.6  # share of rows, in a bootstrap sample, that parents may tell from all others
 _KEPT = 2048  # BDeu values are cached for counts below this
 _ONE_ESS = (np.zeros(0), np.zeros(0))
 
@@ -160,37 +156,3 @@ def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]
         n = extend(labels, n, data.codes[v], int(data.arities[v]), other, work.scratch)
         labels, other = other, labels
     return np.asarray(labels)
-
-
-def gains_by_copies(
-    codes: NDArray[np.unsignedinteger],
-    arities: NDArray[np.int64],
-    families: Sequence[Family],
-    alone: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """See `Kind.gain_by_copies`. Parent sets with few configurations tell few rows apart, and count as 0."""
-    n = codes.shape[1]
-    row = np.unique(codes, axis=1, return_inverse=True)[1].ravel().astype(np.int64)
-    known: dict[tuple[int, ...], tuple[int, int]] = {}
-    out = np.zeros(len(families))
-    for i, (v, parents) in enumerate(families):
-        if math.prod(int(arities[p]) for p in parents) <= n * _FEW:
-            continue
-        if parents not in known:
-            known[parents] = _lone([codes[p] for p in parents], row)
-        configurations, rows = known[parents]
-        out[i] = max(0.0, -configurations * math.log(arities[v]) - rows * alone[v] / n)
-        if rows > _MOST_LONE * n:  # what is left of such a score means nothing
-            out[i] -= alone[v]
-    return out
-
-
-def _lone(columns: Sequence[NDArray[Any]], row: NDArray[np.int64]) -> tuple[int, int]:
-    """Number of configurations that hold copies of a single row, and of the rows in them."""
-    labels = np.zeros(len(row), np.int64)
-    for column in columns:
-        labels = np.unique(labels * (int(column.max()) + 1) + column, return_inverse=True)[1].ravel()
-    both = np.unique(labels * (int(row.max()) + 1) + row)
-    distinct = np.bincount(both // (int(row.max()) + 1), minlength=int(labels.max()) + 1)
-    lone = distinct == 1
-    return int(lone.sum()), int(np.bincount(labels)[lone].sum())

@@ -24,7 +24,7 @@ MEANING = {
     ),
     "bagged": (
         "A probability is the share of drawn DAGs that have the edge (or path, or member of a Markov blanket). A "
-        "third of them are drawn by MCMC from the posterior given the data, two thirds given bootstrap samples of "
+        "third of them are drawn by MCMC from the posterior given the data, two thirds given random halves of "
         "the rows. So what depends on few rows loses probability. These probabilities agree better with true "
         "graphs than those of the model alone, which the table of edges shows beside them. Neither covers what no "
         "DAG over these columns can represent, such as a common cause that is not in the table."
