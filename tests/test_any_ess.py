@@ -1,19 +1,19 @@
-"""BDeu averaged over ess: against a fine sum, its properties, both ways of counting, parameters and chains."""
+"""The ess of highest evidence for each table: a fine search as a twin, properties, parameters and chains."""
 
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from all_dags import all_dags
 from brai import BRAI, Dataset, HillClimbing, Network, exact, load_network
 from brai.graphs.pdag import PDAG, families_of
 from brai.kernels.interface import begin, offspring, turn
-from brai.kinds.discrete.any_ess import GRID, WIDE, best_ess, ess_of
+from brai.kinds.discrete.any_ess import GRID, best_ess, ess_of
 from brai.kinds.scores import FamilyScores
 from brai.posterior.prediction import log_predictive
 from brai.runtime.jit import njit
@@ -33,9 +33,9 @@ def log_evidence(data, variables, esses):
 
 
 def twin(data, x, parents, fine=2000):
-    """The score by a fine sum over log ess, in the range of GRID."""
-    esses = np.exp(np.linspace(math.log(GRID[0] / 2), math.log(GRID[-1] * 2), fine))
-    return logsumexp(log_evidence(data, (x, *parents), esses)) - logsumexp(log_evidence(data, parents, esses))
+    """The score by a fine search over log ess, in the range of GRID."""
+    esses = np.exp(np.linspace(math.log(GRID[0]), math.log(GRID[-1]), fine))
+    return log_evidence(data, (x, *parents), esses).max() - log_evidence(data, parents, esses).max()
 
 
 def some_families(d):
@@ -44,31 +44,22 @@ def some_families(d):
 
 @kernels
 @pytest.mark.parametrize(("most", "rows"), [(2, 60), (3, 300), (8, 200), (40, 150)])
-def test_scores_are_a_fine_sum_over_ess(rng, most, rows):
+def test_scores_are_those_of_a_fine_search_over_ess(rng, most, rows):
     data = random_data(rng, 4, rows, most)
     families = some_families(4)
     found = FamilyScores(data, ess="auto").families(families)
     for (x, parents), score in zip(families, found, strict=True):
-        assert score == pytest.approx(twin(data, x, parents), abs=0.8)
+        assert score == pytest.approx(twin(data, x, parents), abs=0.2)
 
 
-def test_small_tables_have_the_plain_sum():
-    data = Dataset.from_codes(np.array([[0, 0], [0, 1], [1, 1], [1, 1]]), arities=[2, 2])
-    scores, esses = FamilyScores(data, ess="auto"), GRID[::WIDE]
-    both, alone = (logsumexp(log_evidence(data, own, esses)) for own in ((0, 1), (1,)))
-    assert scores.families([(0, (1,))])[0] == pytest.approx(both - alone, abs=1e-6)
-
-
-def test_a_narrow_maximum_is_integrated(rng):
-    """A table of 2500 equally frequent cells, with 30,000 rows: P(D | e) falls by nats within a step of GRID."""
-    data = Dataset.from_codes(rng.integers(0, 50, (30_000, 2)), arities=[50, 50])
-    values = log_evidence(data, (0, 1), GRID)
-    assert values.max() - np.sort(values)[-2] > 0.1
-    prior = rng.dirichlet(np.full(2500, 0.3))
-    cells = rng.choice(2500, 30_000, p=prior)
+def test_a_narrow_maximum_is_found(rng):
+    """Tables of 2500 cells and 30,000 rows: P(D | e) falls by nats within a step of GRID."""
+    cells = rng.choice(2500, 30_000, p=rng.dirichlet(np.full(2500, 0.3)))
     data = Dataset.from_codes(np.stack([cells // 50, cells % 50], axis=1), arities=[50, 50])
+    values = np.sort(log_evidence(data, (0, 1), GRID))
+    assert values[-1] - values[-3] > 1
     for family in ((0, (1,)), (1, (0,)), (0, ())):
-        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(twin(data, *family), abs=0.3)
+        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(twin(data, *family), abs=0.6)
 
 
 @kernels
@@ -81,13 +72,12 @@ def test_all_dags_of_a_class_have_the_same_score(rng):
         assert values.setdefault(graph.to_cpdag().adjacency.tobytes(), total) == pytest.approx(total, abs=1e-6)
 
 
-def test_probabilities_of_all_columns_add_up_to_one():
-    parent = np.array([0, 0, 1, 1, 2])
-    total = 0.0
-    for column in product(range(2), repeat=5):
-        data = Dataset.from_codes(np.stack([column, parent], axis=1), arities=[2, 3])
-        total += math.exp(FamilyScores(data, ess="auto").families([(0, (1,))])[0])
-    assert total == pytest.approx(1.0, abs=1e-6)
+def test_an_edge_between_independent_rare_states_gains_nothing():
+    """An average over ess would favour it by the cost of choosing an ess, see the docstring of any_ess."""
+    codes = np.array([[0, 1]] * 21 + [[1, 0]] * 120 + [[1, 1]] * 1859)
+    scores = FamilyScores(Dataset.from_codes(codes, arities=[2, 2]), ess="auto")
+    alone, joined = scores.families([(0, ()), (0, (1,))])
+    assert joined - alone < 0.5
 
 
 @njit
@@ -130,7 +120,7 @@ def test_a_parent_set_that_tells_rows_apart_gains_nothing(rng, states, rows):
     assert apart - alone < 3
     fixed = FamilyScores(data, ess=1.0)
     alone, apart = fixed.families([(0, ()), (0, (1, 2, 3))])
-    assert apart - alone > 3  # what the average is for
+    assert apart - alone > 3  # what ess="auto" is for
 
 
 def test_smooth_tables_of_many_states_are_seen(rng):

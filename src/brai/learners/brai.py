@@ -60,7 +60,7 @@ class BRAI(RecursiveLearner):
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic", "qnml"}, the score of graphs (brai.kinds.scores)
-    ess : float, equivalent sample size of BDeu; "auto" averages over it (brai.kinds.discrete.any_ess)
+    ess : float, equivalent sample size of BDeu; "auto" is the best for each table (brai.kinds.discrete.any_ess)
     structure_prior : "uniform", "fair", {"strength": number} or {"edges": expected number of edges}, the prior
         over DAGs (brai.graphs.priors); "auto" chooses a strength on the data
     max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs

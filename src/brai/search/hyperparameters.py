@@ -12,7 +12,7 @@ by WORTH.
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
 most.
 
-The equivalent sample size needs no choice: with ``ess="auto"`` BDeu is averaged over it
+The equivalent sample size needs no choice: with ``ess="auto"`` each table has its own
 (`brai.kinds.discrete.any_ess`).
 """
 

@@ -56,7 +56,7 @@ BESIDES = 8  # fixed cost of a block, in words of each lane
 PER_ROW = 4.0  # cost of visiting a row, in words of each lane
 CERTAIN = 1e-8  # nats; above the rounding error of sums over up to 10^6 rows, below ROUNDING
 
-LABELLED, SLICED, ROWS_OF, SLICES_OF, AVERAGED = 0, 1, 2, 3, 4  # indices in Work.ready
+LABELLED, SLICED, ROWS_OF, SLICES_OF, KEPT = 0, 1, 2, 3, 4  # indices in Work.ready
 N_BLOCKS, SPARE, FILLED = 0, 1, 2  # indices in Slices.kept
 
 
@@ -123,7 +123,7 @@ def begin(evidence: Evidence) -> None:
         slices.strata[0, 0, full] = (np.uint64(1) << np.uint64(rest)) - np.uint64(1)
     slices.sizes[0, 0] = rows
     slices.n[0] = 1
-    work.ready[AVERAGED] = -1
+    work.ready[KEPT] = -1
     turn(evidence, 0)
 
 
@@ -133,8 +133,8 @@ def turn(evidence: Evidence, level: int) -> None:
     ready = evidence.work.ready
     ready[LABELLED], ready[SLICED] = min(ready[LABELLED], level), min(ready[SLICED], level)
     ready[ROWS_OF] = ready[SLICES_OF] = -1
-    if ready[AVERAGED] > level:
-        ready[AVERAGED] = -1
+    if ready[KEPT] > level:
+        ready[KEPT] = -1
 
 
 @lean

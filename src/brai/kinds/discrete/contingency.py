@@ -49,7 +49,7 @@ class Cells(NamedTuple):
     bdeu: bool
     penalty: float  # nats for each free parameter (BIC)
     nml_rows: float  # number of rows, for the penalty of qNML; else 0
-    grid: Array  # values of ess to average over, see `brai.kinds.discrete.any_ess`; or (0,) for one ess
+    grid: Array  # values of ess to choose from, see `brai.kinds.discrete.any_ess`; or (0,) for one ess
     whole: Array  # for each of them lgamma(N + ess) - lgamma(ess)
 
 
@@ -84,7 +84,7 @@ class Work(NamedTuple):
     slices: Slices
     joint: Array  # (4,) int64: the scalars of the current Joint
     ready: Array  # (5,) int64: which results for the conditioning set are valid, see brai.kinds.discrete.bit_tests
-    totals: Array  # (values of ess + 1,) float64; the last is log P of the conditioning set
+    totals: Array  # (values of ess + 1,) float64; the last is for the conditioning set
 
 
 class Joint(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 
 from brai.kernels.interface import Array, Evidence
 from brai.kernels.simd import in_common
-from brai.kinds.discrete.any_ess import GRID, log_average, sum_of_cells
-from brai.kinds.discrete.bit_tests import AVERAGED, LABELLED, SETUP, SLICED, WORTH, slice_further
+from brai.kinds.discrete.any_ess import GRID, highest_evidence, sum_of_cells
+from brai.kinds.discrete.bit_tests import KEPT, LABELLED, SETUP, SLICED, WORTH, slice_further
 from brai.kinds.discrete.contingency import Sample, Work, complexity, extend, grow
 from brai.runtime.jit import lean
 
@@ -55,13 +55,13 @@ def label_counts(sample: Sample, work: Work, labels: Array, n: int) -> int:
 def counted_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool) -> float:
     """Score of x with n parents, whose configurations are at level n of the workspace.
 
-    If it is averaged over ess, the part of the parents alone is kept until they change.
+    With ess "auto" the part of the parents alone is kept until they change.
     """
     sample, cells, work = evidence.sample, evidence.terms, evidence.work
-    slices, z, other, r, averaged = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)
-    total, value, is_average = np.int64(0), 0.0, len(cells.grid) > 0
+    slices, z, other, r, kept = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)
+    total, value, is_auto = np.int64(0), 0.0, len(cells.grid) > 0
     for part in range(2):  # the parents, then x and the parents
-        if part == 0 and is_average and work.ready[AVERAGED] == n:
+        if part == 0 and is_auto and work.ready[KEPT] == n:
             continue
         if on_bits and part == 0:
             m = slices.n[n]
@@ -75,15 +75,15 @@ def counted_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool
             cells_of_x = extend(z, slices.n_labels[n], sample.codes[x], r, other, work.scratch)
             m = label_counts(sample, work, other, cells_of_x)
         own = size if part == 0 else size * r
-        if is_average:
-            value = log_average(cells, work, work.margins, m, own)
+        if is_auto:
+            value = highest_evidence(cells, work, work.margins, m, own)
         else:
             total = sum_of_cells(cells, work.margins, m, own) - total
         work.margins[:m] = 0
-        if part == 0 and is_average:
-            work.totals[averaged], work.ready[AVERAGED] = value, n
-    if is_average:
-        return value - work.totals[averaged]
+        if part == 0 and is_auto:
+            work.totals[kept], work.ready[KEPT] = value, n
+    if is_auto:
+        return value - work.totals[kept]
     return total / cells.scale - complexity(cells, r, size)
 
 
