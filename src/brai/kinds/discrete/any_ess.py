@@ -18,8 +18,8 @@ which predicts each row by 1 / states, gains nothing.
 
 **A known bias.** The best e of Z need not be that of XZ. If Z is balanced and x is rare, F(Z) gains up to ½ log N
 by a large e, and F(XZ) does not. So the family of x with the parents Z is penalised by that much, and a further
-parent of x that is rare too costs less than it should. Limits on e by the size of the table were tried against this
-bias. They make larger tables too cheap, and on networks with three or more states they add false edges.
+parent of x that is rare too costs less than it should. Limits on e by the size of the table were tried against
+this bias. They make larger tables too cheap, and on networks with three or more states they add false edges.
 
 **Why not an average over e?** Each average contains the prior probability of the values of e that matter, a cost
 of one or two nats. A variable without parents pays it; for one with parents the costs of XZ and Z cancel. So every
