@@ -149,7 +149,7 @@ def test_unfitted(name):
 
 def test_another_posterior_can_be_asked(rng):
     data = random_data(rng, 6, 80, density=0.6)
-    model = BRAI(3, ess=1.0, random_state=0).fit(data)  # with ess "auto" DAGs of a class predict nearly the same
+    model = BRAI(3, ess=1.0, random_state=0).fit(data)  # with ess "table" DAGs of a class predict nearly the same
     flat = model.posterior(draws=100, temperature=50.0)
     one = Posterior.from_scores([(model.cpdag_, 0.0)])
     assert model.score(data, posterior=one) == pytest.approx(model.score(data, average=False))

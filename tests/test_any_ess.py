@@ -47,7 +47,7 @@ def some_families(d):
 def test_scores_are_those_of_a_fine_search_over_ess(rng, most, rows):
     data = random_data(rng, 4, rows, most)
     families = some_families(4)
-    found = FamilyScores(data, ess="auto").families(families)
+    found = FamilyScores(data, ess="table").families(families)
     for (x, parents), score in zip(families, found, strict=True):
         assert score == pytest.approx(twin(data, x, parents), abs=0.2)
 
@@ -59,13 +59,13 @@ def test_a_narrow_maximum_is_found(rng):
     values = np.sort(log_evidence(data, (0, 1), GRID))
     assert values[-1] - values[-3] > 1
     for family in ((0, (1,)), (1, (0,)), (0, ())):
-        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(twin(data, *family), abs=0.6)
+        assert FamilyScores(data, ess="table").families([family])[0] == pytest.approx(twin(data, *family), abs=0.6)
 
 
 @kernels
 def test_all_dags_of_a_class_have_the_same_score(rng):
     data = random_data(rng, 4, 80, 4)
-    scores, values = FamilyScores(data, ess="auto"), {}
+    scores, values = FamilyScores(data, ess="table"), {}
     for dag in all_dags(4):
         graph = PDAG(data.names, dag.astype(np.int8))
         total = scores.total(families_of(graph))
@@ -75,7 +75,7 @@ def test_all_dags_of_a_class_have_the_same_score(rng):
 def test_an_edge_between_independent_rare_states_gains_nothing():
     """An average over ess would favour it by the cost of choosing an ess, see the docstring of any_ess."""
     codes = np.array([[0, 1]] * 21 + [[1, 0]] * 120 + [[1, 1]] * 1859)
-    scores = FamilyScores(Dataset.from_codes(codes, arities=[2, 2]), ess="auto")
+    scores = FamilyScores(Dataset.from_codes(codes, arities=[2, 2]), ess="table")
     alone, joined = scores.families([(0, ()), (0, (1,))])
     assert joined - alone < 0.5
 
@@ -91,9 +91,9 @@ def scored(evidence, children, parents, n, least, out):
 @pytest.mark.parametrize("most", [3, 12, 40])
 def test_offspring_have_the_scores_of_their_families(rng, most):
     data = random_data(rng, 7, 150, most)
-    scores = FamilyScores(data, ess="auto")
+    scores = FamilyScores(data, ess="table")
     children, parents = np.array([0, 2, 4, 5, 6]), np.array([1, 3])
-    expected = np.array([FamilyScores(data, ess="auto").families([(c, (1, 3))])[0] for c in children.tolist()])
+    expected = np.array([FamilyScores(data, ess="table").families([(c, (1, 3))])[0] for c in children.tolist()])
     out = np.empty(5)
     scored(scores.evidence(4), children, parents, 2, np.full(5, -np.inf), out)
     assert out == pytest.approx(expected, abs=1e-9)
@@ -107,20 +107,20 @@ def test_counts_of_parents_are_those_of_the_last_parents(rng):
     """What is kept for a prefix of the parents is dropped as soon as that changes."""
     data = random_data(rng, 6, 120, 4)
     families = [(0, (1, 2)), (3, (1, 2)), (3, (1, 4)), (0, (4,)), (5, (4,)), (5, (4, 0)), (5, ()), (1, (4,))]
-    together = FamilyScores(data, ess="auto").families(families)
+    together = FamilyScores(data, ess="table").families(families)
     for family, score in zip(families, together, strict=True):
-        assert FamilyScores(data, ess="auto").families([family])[0] == pytest.approx(score, abs=1e-9)
+        assert FamilyScores(data, ess="table").families([family])[0] == pytest.approx(score, abs=1e-9)
 
 
 @pytest.mark.parametrize(("states", "rows"), [(60, 300), (100, 500), (200, 1000)])
 def test_a_parent_set_that_tells_rows_apart_gains_nothing(rng, states, rows):
     data = Dataset.from_codes(rng.integers(0, states, (rows, 4)), arities=[states] * 4)
-    scores = FamilyScores(data, ess="auto")
+    scores = FamilyScores(data, ess="table")
     alone, apart = scores.families([(0, ()), (0, (1, 2, 3))])
     assert apart - alone < 3
     fixed = FamilyScores(data, ess=1.0)
     alone, apart = fixed.families([(0, ()), (0, (1, 2, 3))])
-    assert apart - alone > 3  # what ess="auto" is for
+    assert apart - alone > 3  # what ess="table" is for
 
 
 def test_smooth_tables_of_many_states_are_seen(rng):
@@ -129,7 +129,7 @@ def test_smooth_tables_of_many_states_are_seen(rng):
     table = rng.dirichlet(np.full(9, 3.0), 9)
     child = np.array([rng.choice(9, p=table[own]) for own in parent])
     data = Dataset.from_codes(np.stack([parent, child], axis=1), arities=[9, 9])
-    assert HillClimbing(ess="auto").fit(data).dag_.n_edges == 1
+    assert HillClimbing(ess="table").fit(data).dag_.n_edges == 1
     assert HillClimbing(ess=1.0).fit(data).dag_.n_edges == 0
 
 
@@ -137,26 +137,26 @@ def test_parameters_have_the_ess_of_highest_evidence(rng):
     data = random_data(rng, 4, 90, 4)
     for variables in ((0,), (1, 2), (0, 1, 3)):
         values = log_evidence(data, variables, GRID)
-        assert ess_of(data, variables, "auto") == GRID[values.argmax()]
+        assert ess_of(data, variables, "table") == GRID[values.argmax()]
         assert ess_of(data, variables, 2) == 2.0
     assert best_ess(np.array([25] * 8), 8) == GRID[-1]
     dag = PDAG.from_parents(data.names, [(), (0,), (0, 1), ()])
-    net = Network.fit(dag, data, ess="auto")
-    own = Network.fit(dag, data, ess=ess_of(data, (2, 0, 1), "auto"))
+    net = Network.fit(dag, data, ess="table")
+    own = Network.fit(dag, data, ess=ess_of(data, (2, 0, 1), "table"))
     assert net.cpts[2] == pytest.approx(own.cpts[2])
     expected = net.log_prob(data)
-    assert log_predictive(families_of(dag), data, data, "auto") == pytest.approx(expected)
+    assert log_predictive(families_of(dag), data, data, "table") == pytest.approx(expected)
 
 
 def test_chains_have_the_exact_probabilities():
     data = load_network("cancer").sample(300, random_state=2)
-    model = BRAI(structure_prior="fair", posterior_from="mcmc", random_state=0).fit(data)
-    assert model.ess_ == "auto"
-    truth = exact.edge_probabilities(data, structure_prior="fair", ess="auto", max_parents=4)
+    model = BRAI(structure_prior="fair", ess="table", posterior_from="mcmc", random_state=0).fit(data)
+    assert model.ess_ == "table"
+    truth = exact.edge_probabilities(data, structure_prior="fair", ess="table", max_parents=4)
     assert np.abs(model.edge_probabilities() - truth).mean() < 0.02
 
 
 @pytest.mark.parametrize("ess", [0, -1, "all", None, True, math.inf])
 def test_what_is_not_an_ess_is_refused(ess, rng):
-    with pytest.raises(ValueError, match=r"ess is .*: give a number above 0, or 'auto'"):
+    with pytest.raises(ValueError, match=r"ess is .*: give a number above 0, or 'table'"):
         FamilyScores(random_data(rng, 3, 20, 2), ess=ess)

@@ -965,7 +965,7 @@ def test_fit_recovers_the_network_it_was_sampled_from() -> None:
 
 @pytest.mark.parametrize("ess", [-1, -1e-9, math.nan, math.inf, True, False, "1", None, 1j, np.True_])
 def test_ess_is_checked(ess: object) -> None:
-    with pytest.raises(ValueError, match=r"ess is .*: give an equivalent sample size of 0 or more, or 'auto'"):
+    with pytest.raises(ValueError, match=r"ess is .*: give an equivalent sample size of 0 or more, or 'table'"):
         Network.fit(PDAG.from_edges("a"), {"a": [0, 1]}, ess=ess)  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ from brai.graphs.priors import StructurePrior, edge_odds, expected_edges, family
 from brai.kernels.interface import NO_PRIOR, Prior, begin, offspring, turn
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import njit
-from brai.search.hyperparameters import STRENGTHS, log_normaliser, settle, some_variables
+from brai.search.hyperparameters import ESS, STRENGTHS, log_normaliser, settle, some_variables
 from conftest import random_data
 
 kernels = pytest.mark.kernels
@@ -210,11 +210,23 @@ def test_auto_has_the_highest_evidence_of_its_neighbours():
     data = load_network("alarm").sample(500, random_state=0)
     data = data.select(sorted(data.names))
     found = settle(data, "bdeu", "auto", "auto", free(data), 4)
-    tried, at = dict(found.tried), STRENGTHS.index(found.prior.strength)
-    for other in STRENGTHS[max(0, at - 1) : at + 2]:
-        assert tried[found.prior.strength] + 3 >= tried[other]  # WORTH
-    assert found.ess == "auto"
+    tried = {(own.ess, own.strength): own.log_evidence for own in found.tried}
+    at = ESS.index(found.ess)
+    for other in ESS[max(0, at - 1) : at + 2]:
+        assert tried[found.ess, 1.0] >= tried[other, 1.0]
+    assert tried["table", 1.0] < tried[found.ess, 1.0] + 37 * math.log(500) / 2
     assert settle(data, "bdeu", "auto", "auto", free(data), 4) == found
+
+
+def test_smooth_tables_of_many_states_have_an_ess_of_their_own(rng):
+    codes = np.zeros((500, 6), int)
+    codes[:, 0] = rng.integers(0, 9, 500)
+    for v in range(1, 6):
+        table = rng.dirichlet(np.ones(9), 9)
+        codes[:, v] = [rng.choice(9, p=table[own]) for own in codes[:, v - 1]]
+    data = Dataset.from_codes(codes, arities=[9] * 6)
+    found = settle(data, "bdeu", "auto", "auto", free(data), 4)
+    assert found.ess == "table" or found.ess >= 10
 
 
 def test_independent_columns_have_a_strong_prior_and_no_edges(rng):

@@ -43,7 +43,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=NumberOrAuto(),
                 default="auto",
                 show_default=True,
-                help="Equivalent sample size of BDeu: the weight of its prior, in rows; auto: one for each table.",
+                help="Equivalent sample size of BDeu: the weight of its prior, in rows; table: one for each table; auto: chosen.",
             ),
             click.option(
                 "--structure-prior",

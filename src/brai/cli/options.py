@@ -42,18 +42,18 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class NumberOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A number, or auto."""
+    """A number, table or auto."""
 
-    name = "number|auto"
+    name = "number|table|auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As a float, or "auto"."""
-        if value == "auto":
+        """As a float, "table" or "auto"."""
+        if value in ("auto", "table"):
             return value
         try:
             return float(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor auto", param, ctx)
+            self.fail(f"{value!r} is neither a number, nor table or auto", param, ctx)
 
 
 class PriorOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]

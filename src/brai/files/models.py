@@ -165,7 +165,8 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
     for attribute, codec in model.saved.items():
         setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
     model._check()
-    check_ess(model.ess)
+    if model.ess != "auto":
+        check_ess(model.ess)
     return model
 
 
@@ -181,7 +182,7 @@ def _settled_of(meta: Mapping[str, Any]) -> Settled:
     if meta["settings"].get("estimator"):
         older["ess"] = meta["settings"]["estimator"]["settings"].get("ess", 1.0)
     found = meta.get("hyperparameters", older)
-    tried = tuple(Tried(*map(float, own)) for own in found["tried"])
+    tried = tuple(Tried(check_ess(ess), float(k), float(value)) for ess, k, value in found["tried"])
     return Settled(check_ess(found["ess"]), StructurePrior.of(found["structure_prior"]), tried)
 
 

@@ -103,7 +103,7 @@ class Kind(ABC):
 
     @abstractmethod
     def score_terms(self, data: Any, score: str, ess: float | str) -> Any:
-        """The terms from which a family score is computed; ``ess`` is a number or "auto", here and below."""
+        """The terms from which a family score is computed; ``ess`` is a number or "table", here and below."""
 
     @abstractmethod
     def compiled_for(self, data: Any) -> str:

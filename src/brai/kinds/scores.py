@@ -30,7 +30,7 @@ from brai.runtime.jit import announce
 class FamilyScores:
     """Scores of families on one data set, with a cache.
 
-    ``ess`` is a number, or "auto": each table has its own (`brai.kinds.discrete.any_ess`).
+    ``ess`` is a number, or "table": each table has its own (`brai.kinds.discrete.any_ess`).
     The cache contains at most ``capacity`` families. When it is full it is cleared, which does not change scores.
     """
 

@@ -45,8 +45,8 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes to save: name, kind (brai.files.codecs)
     family_score: str
-    ess: Any  # a number, or "auto"
-    ess_: float | str  # a number, or "auto"
+    ess: Any  # a number, "table" or "auto"
+    ess_: float | str  # a number, or "table"
     structure_prior_: StructurePrior
     hyperparameters_: list[Tried]
     _known_posterior: Posterior | None

@@ -60,7 +60,8 @@ class BRAI(RecursiveLearner):
     s : int, bootstrap samples at each node of the tree
     ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
     family_score : {"bdeu", "bic", "qnml"}, the score of graphs (brai.kinds.scores)
-    ess : float, equivalent sample size of BDeu; "auto" is the best for each table (brai.kinds.discrete.any_ess)
+    ess : float, equivalent sample size of BDeu; "table" is the best for each table (brai.kinds.discrete.any_ess);
+        "auto" chooses on the data (brai.search.hyperparameters)
     structure_prior : "uniform", "fair", {"strength": number} or {"edges": expected number of edges}, the prior
         over DAGs (brai.graphs.priors); "auto" chooses a strength on the data
     max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs
@@ -92,7 +93,7 @@ class BRAI(RecursiveLearner):
     cpdag_, dag_, mpdag_, log_score_, n_ci_tests_ : as in RAI, for the best graph found (MAP, maximum a posteriori)
     log_likelihood_, log_prior_ : the two parts of log_score_, see StructureLearner
     ess_, structure_prior_ : the hyperparameters that were used
-    hyperparameters_ : list of Tried (strength, log_evidence), what structure_prior="auto" compared
+    hyperparameters_ : list of Tried (ess, strength, log_evidence), what "auto" compared
     threshold_, threshold_curve_ : as in RAI; log_score is that of the best graph of the tree
     tree_ : GGT with n_nodes, n_leaves, n_routes, depth, n_repaired, n_truncated
     polish_trace_ : list of (step, log score): the tree, searches over orders, tabu searches

@@ -35,13 +35,13 @@ def check_positive(name: str, value: Any) -> float:
 
 
 def check_ess(value: Any) -> float | str:
-    """An equivalent sample size: "auto", or a number above 0."""
-    if isinstance(value, str) and value == "auto":
+    """An equivalent sample size: "table", or a number above 0."""
+    if isinstance(value, str) and value == "table":
         return value
     try:
         return check_positive("ess", value)
     except ValueError as error:
-        raise ValueError(f"{error}, or 'auto'") from None
+        raise ValueError(f"{error}, or 'table'") from None
 
 
 def near(name: str, known: Iterable[str]) -> str:

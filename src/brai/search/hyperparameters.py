@@ -1,19 +1,20 @@
-"""The strength of the structure prior, chosen on the training data (``structure_prior="auto"``).
+"""Hyperparameters chosen on the training data: the equivalent sample size (ess), and the strength of the prior.
 
-The evidence of a strength κ is approximated at the best graph G that a hill climb finds:
+The evidence of a pair (ess, strength κ) is approximated at the best graph G that a hill climb finds:
 
-    log P(D | G) + log P(G | κ),    log P(G | κ) = Σ_v -κ log C(d - 1, k_v) - log Z(κ)
+    log P(D | G, ess) + log P(G | κ),    log P(G | κ) = Σ_v -κ log C(d - 1, k_v) - log Z(κ)
 
 where k_v is the number of parents of v. Z is the normaliser of the prior, for which acyclicity is ignored: the
 product over variables of Σ_k C(d - 1, k)^(1 - κ), k up to the limit on parents. Climbs take milliseconds for tens
-of variables. κ goes from 1 up or down the list STRENGTHS while the evidence rises. One other than 1 must be better
-by WORTH.
+of variables.
+
+1. With κ = 1, ess goes from 1 up or down the list ESS while the evidence rises.
+2. "table", an ess of its own for each table (`brai.kinds.discrete.any_ess`), is chosen instead if its evidence is
+   higher by ½ log N for each variable: each has one more parameter, over which the evidence is a maximum.
+3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH.
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
 most.
-
-The equivalent sample size needs no choice: with ``ess="auto"`` each table has its own
-(`brai.kinds.discrete.any_ess`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce
 from brai.search.hill_climbing import hill_climb
 
+ESS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
 LARGE = 200  # variables
@@ -42,14 +44,15 @@ NEXT = 3  # variables that each brings
 
 
 class Tried(NamedTuple):
-    """A strength of the prior, and its log evidence."""
+    """A pair of hyperparameters, and its log evidence."""
 
+    ess: float | str
     strength: float
     log_evidence: float
 
 
 class Settled(NamedTuple):
-    """The hyperparameters of a fit, and the strengths that were compared if one was chosen."""
+    """The hyperparameters of a fit, and those that were compared if a choice was made."""
 
     ess: float | str
     prior: StructurePrior
@@ -65,30 +68,41 @@ def settle(
     max_parents: int,
     deadline: float = math.inf,
 ) -> Settled:
-    """Replace the structure prior "auto" by that of highest evidence; others stay.
+    """Replace "auto" by what has the highest evidence; other values stay.
 
-    ``data`` has its variables sorted by name. At ``deadline`` (`time.monotonic`) the best so far is taken.
+    ``data`` has its variables sorted by name. Scores other than BDeu do not depend on ess; for them it is chosen
+    by BDeu, for predictions. At ``deadline`` (`time.monotonic`) the best so far is taken.
     """
-    ess = check_ess(ess)
-    if structure_prior != "auto":
-        return Settled(ess, StructurePrior.of(structure_prior))
-    if data.n_variables < 2:
-        return Settled(ess, StructurePrior(1.0))
+    learned, chosen = structure_prior == "auto", isinstance(ess, str) and ess == "auto"
+    prior = StructurePrior(1.0) if learned else StructurePrior.of(structure_prior)
+    ess = 1.0 if chosen else check_ess(ess)
+    if not (chosen or learned) or data.n_variables < 2:
+        return Settled(ess, prior)
     part = some_variables(data, bounds)
     own, inside = data.select([data.names[v] for v in part]), np.ix_(part, part)
     limits = Bounds(bounds.allowed[inside], bounds.required[inside])
-    tried: dict[float, float] = {}
+    tried: dict[tuple[float | str, float], float] = {}
 
-    def evidence(strength: float) -> float:
-        if strength not in tried:
-            prior = StructurePrior(strength)
+    def evidence(score: str, ess: float | str, prior: StructurePrior) -> float:
+        key = (ess, prior.strength)
+        if key not in tried or score != "bdeu":
             scores = FamilyScores(own, score, ess, prior=Prior(prior.sizes(own.n_variables), np.zeros((0, 0))))
-            best = climbed(scores, limits, max_parents)
-            tried[strength] = best - log_normaliser(prior, own.n_variables, max_parents)
-        return tried[strength]
+            tried[key] = climbed(scores, limits, max_parents) - log_normaliser(prior, own.n_variables, max_parents)
+        return tried[key]
 
-    chosen = uphill(STRENGTHS, evidence, WORTH, lambda: time.monotonic() > deadline)
-    return Settled(ess, StructurePrior(chosen), tuple(Tried(*own) for own in sorted(tried.items())))
+    def late() -> bool:
+        return time.monotonic() > deadline
+
+    if chosen:
+        ess = uphill(ESS, lambda one: evidence("bdeu", one, prior), 0.0, late)
+        cost = own.n_variables * math.log(max(own.n_rows, 1)) / 2
+        if not late() and evidence("bdeu", "table", prior) > evidence("bdeu", ess, prior) + cost:
+            ess = "table"
+    if learned and not late():
+        best = uphill(STRENGTHS, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
+        prior = StructurePrior(best)
+    order = sorted(tried.items(), key=lambda one: (isinstance(one[0][0], str), one))
+    return Settled(ess, prior, tuple(Tried(*key, value) for key, value in order))
 
 
 def uphill(

@@ -51,7 +51,7 @@ def adjusted(
 ) -> Adjusted:
     """Adjust for the variables ``given``; the effect is Σ weights[x, y] P(y | do(x)).
 
-    With ess "auto" the table of x, y and ``given`` has the ess of highest evidence.
+    With ess "table" the table of x, y and ``given`` has the ess of highest evidence.
     """
     ess = ess_of(data, (x, y, *given), check_ess(ess))
     if x == y or {x, y} & set(given):

@@ -1,4 +1,4 @@
-"""BDeu with the equivalent sample size of highest evidence for each set of variables (``ess="auto"``).
+"""BDeu with the equivalent sample size of highest evidence for each set of variables (``ess="table"``).
 
 With one ess for all families, a table of many cells has a tiny Dirichlet parameter for each, and one of few cells
 a large parameter. So the ess decides whether variables with many states can have parents at all, and no single
@@ -105,8 +105,8 @@ def best_ess(counts: Array, size: float) -> float:
 
 
 def ess_of(data: Dataset, variables: Sequence[int], ess: float | str) -> float:
-    """``ess``, or if it is "auto" that of highest evidence for the joint table of these variables."""
-    if ess != "auto":
+    """``ess``, or if it is "table" that of highest evidence for the joint table of these variables."""
+    if ess != "table":
         return float(ess)
     labels, size = np.zeros(data.n_rows, np.int64), 1.0
     for v in variables:

@@ -55,7 +55,7 @@ def label_counts(sample: Sample, work: Work, labels: Array, n: int) -> int:
 def counted_value(evidence: Evidence, x: int, n: int, size: float, on_bits: bool) -> float:
     """Score of x with n parents, whose configurations are at level n of the workspace.
 
-    With ess "auto" the part of the parents alone is kept until they change.
+    With ess "table" the part of the parents alone is kept until they change.
     """
     sample, cells, work = evidence.sample, evidence.terms, evidence.work
     slices, z, other, r, kept = work.slices, work.labels[n], work.labels[n + 1], sample.arities[x], len(GRID)

@@ -125,12 +125,12 @@ class Network:
 
         Parameters are posterior means under the Dirichlet prior of BDeu with equivalent sample size `ess`:
         θ_ijk = (N_ijk + ess / (q r)) / (N_ij + ess / q), for r states and q configurations of the parents.
-        `ess=0` is maximum likelihood; with `ess="auto"` each table has the ess of highest evidence. A
+        `ess=0` is maximum likelihood; with `ess="table"` each table has the ess of highest evidence. A
         configuration that does not occur has a uniform row, for any `ess`.
         """
         number = isinstance(ess, Real) and not isinstance(ess, bool) and 0 <= ess < math.inf
-        if not number and ess != "auto":
-            raise ValueError(f"ess is {ess!r}: give an equivalent sample size of 0 or more, or 'auto'")
+        if not number and ess != "table":
+            raise ValueError(f"ess is {ess!r}: give an equivalent sample size of 0 or more, or 'table'")
         if not dag.is_dag():
             raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
         data = Dataset.of(X)

@@ -64,7 +64,7 @@ def blocks(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield log probabilities (families, rows), by blocks of rows of ``test``.
 
-    With ess "auto" each family has the ess of highest evidence for its table.
+    With ess "table" each family has the ess of highest evidence for its table.
     """
     if train.names != test.names or train.states != test.states:
         raise ValueError("train and test differ in variables or states: build both with the same states=")

@@ -82,10 +82,10 @@ def log_cells(n_rows: int, penalty: float = 0.0, *, nml: bool = False) -> Cells:
 def bdeu_cells(n_rows: int, ess: float | str) -> Cells:
     """Cell values lgamma(n + ess / cells) - lgamma(ess / cells), for the Bayes factor and the BDeu score.
 
-    ``ess`` is a number, or "auto" for the best of each table (`brai.kinds.discrete.any_ess`).
+    ``ess`` is a number, or "table" for the best of each table (`brai.kinds.discrete.any_ess`).
     """
     values, keys = np.empty((_SLOTS, min(n_rows + 1, _KEPT)), np.int64), np.zeros(_SLOTS)
-    if ess == "auto":
+    if ess == "table":
         whole = gammaln(n_rows + GRID) - gammaln(GRID)
         return Cells(values, keys, 1.0, _scale(n_rows), True, 0.0, 0.0, GRID, whole)
     return Cells(values, keys, float(ess), _scale(n_rows), True, 0.0, 0.0, *_ONE_ESS)
