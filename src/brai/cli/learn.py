@@ -43,7 +43,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=NumberOrAuto(),
                 default="auto",
                 show_default=True,
-                help="Equivalent sample size of BDeu: the weight of its prior, in rows; table: one for each table; auto: chosen.",
+                help="Equivalent sample size of BDeu: weight of its prior, in rows; table: one for each table; "
+                "auto: chosen on the data.",
             ),
             click.option(
                 "--structure-prior",
