@@ -193,7 +193,7 @@ def plot(cells: dict[tuple[int, str, str], list[dict[str, Any]]], path: Path) ->
     shown = ("uniform prior, ess 1", "learned, model alone", DEFAULT, f"{BOOTSTRAPS} bootstraps of tabu")
     for axis, network in zip(axes.flat, networks, strict=False):
         axis.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
-        for way in shown:
+        for number, way in enumerate(shown):
             own = cells.get((rows, way, network), [])
             if own:
                 bins = np.sum([cell["pairs"]["bins"] for cell in own], axis=0)
@@ -205,6 +205,7 @@ def plot(cells: dict[tuple[int, str, str], list[dict[str, Any]]], path: Path) ->
                     "o-",
                     markersize=3,
                     linewidth=width,
+                    color=f"C{number}",
                     label=way,
                 )
         axis.set_title(network)
