@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
+import sys
+import tomllib
 from pathlib import Path
 
 import import_graph
@@ -21,6 +24,20 @@ def test_imports_follow_the_layers_and_form_no_cycle():
 def test_nothing_imports_research():
     graph = import_graph.imports()
     assert not [a for a, others in graph.items() for b in others if "research" in b and "research" not in a]
+
+
+def test_only_dependencies_are_imported_at_the_top():
+    """What an extra brings is imported where it is used: a plain install must run (`make demo` has no extras)."""
+    project = tomllib.loads((import_graph.PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    core = {re.split(r"[<>=;\[ ]", one)[0] for one in project["project"]["dependencies"]}
+    core = {*core - {"scikit-learn"}, "sklearn", "brai", *sys.stdlib_module_names}
+    found = []
+    for name, path in import_graph.modules().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not below `if TYPE_CHECKING`
+            dotted = [own.name for own in node.names] if isinstance(node, ast.Import) else []
+            dotted += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            found += [f"{name}: {one}" for one in dotted if one.partition(".")[0] not in core]
+    assert found == []
 
 
 def test_cycles_and_wrong_imports_would_be_found():

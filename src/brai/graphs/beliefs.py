@@ -33,9 +33,9 @@ from itertools import pairwise
 from numbers import Real
 from typing import Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
 
 KINDS = ("edge", "adjacent", "direction")
 SAME = 1e-9  # probabilities that differ by less are equal
@@ -143,33 +143,37 @@ def log_terms(
     pairs: dict[tuple[str, str], list[Belief]] = {}
     for own in stated:
         pairs.setdefault((min(own.a, own.b), max(own.a, own.b)), []).append(own)
-    graph = nx.DiGraph()
+    missing = np.zeros_like(out)  # 1 - P of each edge; 0 for none
     for (a, b), own_beliefs in pairs.items():
         i, j = place[a], place[b]
         weights = (1.0, ratio * float(allowed[i, j]), ratio * float(allowed[j, i]))
         none, x, y = states_of(a, b, own_beliefs, weights)
-        for at, p, start, end in (((i, j), x, a, b), ((j, i), y, b, a)):
+        for at, p in (((i, j), x), ((j, i), y)):
             if p > 0:
                 out[at] = math.log(p / none) - log_ratio
-                graph.add_edge(start, end, missing=1 - p)
-    _check_cycles(graph)
+                missing[at] = 1 - p
+    _check_cycles(names, missing)
     return out
 
 
-def _check_cycles(graph: Any) -> None:
+def _check_cycles(names: Sequence[str], missing: NDArray[np.float64]) -> None:
     """Raise if edges of a cycle are so probable that the cycle would have a positive probability.
 
     The edges of a cycle are all present with at least the probability 1 - Σ (1 - p), which must not be above 0.
     """
-    for start, end, missing in list(graph.edges(data="missing")):
-        if not nx.has_path(graph, end, start):
+    lengths, before = dijkstra(missing, return_predecessors=True)
+    for i, j in np.argwhere(missing > 0).tolist():
+        if lengths[j, i] + missing[i, j] >= 1 - SAME:
             continue
-        length, path = nx.single_source_dijkstra(graph, end, start, weight="missing")
-        if length + missing < 1 - SAME and len(path) > 2:
-            cycle = [start, *path]
-            edges = ", ".join(f"P({u} → {v}) = {1 - graph.edges[u, v]['missing']:.3g}" for u, v in pairwise(cycle))
+        cycle = [i]
+        while cycle[-1] != j:
+            cycle.append(int(before[j, cycle[-1]]))
+        cycle = [i, *cycle[::-1]]
+        if len(cycle) > 3:  # two beliefs about a pair are checked by `states_of`
+            edges = (f"P({names[u]} → {names[v]}) = {1 - missing[u, v]:.3g}" for u, v in pairwise(cycle))
             raise KnowledgeError(
-                f"beliefs are impossible: {edges} would give a cycle a positive probability: lower one of them"
+                f"beliefs are impossible: {', '.join(edges)} would give a cycle a positive probability: lower one "
+                "of them"
             )
 
 
