@@ -30,7 +30,13 @@ def test_only_dependencies_are_imported_at_the_top():
     """What an extra brings is imported where it is used: a plain install must run (`make demo` has no extras)."""
     project = tomllib.loads((import_graph.PACKAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     core = {re.split(r"[<>=;\[ ]", one)[0] for one in project["project"]["dependencies"]}
-    core = {*core - {"scikit-learn"}, "sklearn", "brai", *sys.stdlib_module_names}
+    core = {
+        *core - {"scikit-learn"},
+        "sklearn",
+        "llvmlite",
+        "brai",
+        *sys.stdlib_module_names,
+    }  # numba has llvmlite
     found = []
     for name, path in import_graph.modules().items():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not below `if TYPE_CHECKING`
