@@ -13,7 +13,8 @@ from all_dags import all_dags
 from brai import BRAI, Dataset, HillClimbing, Network, exact, load_network
 from brai.graphs.pdag import PDAG, families_of
 from brai.kernels.interface import begin, offspring, turn
-from brai.kinds.discrete.any_ess import GRID, best_ess, ess_of
+from brai.kinds.discrete.any_ess import GRID, best_ess
+from brai.kinds.discrete.samples import ess_of
 from brai.kinds.scores import FamilyScores
 from brai.posterior.prediction import log_predictive
 from brai.runtime.jit import njit

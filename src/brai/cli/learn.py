@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, NumberOrAuto, PriorOption, in_options, read_states, warn
+from brai.cli.options import Duration, EssOption, PriorOption, in_options, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--ess",
-                type=NumberOrAuto(),
+                type=EssOption(),
                 default="auto",
                 show_default=True,
                 help="Equivalent sample size of BDeu: weight of its prior, in rows; table: one for each table; "

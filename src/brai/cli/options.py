@@ -41,7 +41,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return seconds
 
 
-class NumberOrAuto(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class EssOption(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A number, table or auto."""
 
     name = "number|table|auto"

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from brai.data.dataset import Dataset
 from brai.data.states import place_of
-from brai.kinds.discrete.any_ess import ess_of
-from brai.kinds.discrete.samples import configurations
+from brai.kinds.discrete.samples import configurations, ess_of
 from brai.runtime.checks import check_ess
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -37,12 +37,10 @@ and the parameters of Bayesian networks", International Journal of Approximate R
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaln
 
-from brai.data.dataset import Dataset
 from brai.kernels.interface import Array, Fixed
 from brai.kinds.discrete.contingency import Cells, Work, cell_value, value_row
 from brai.runtime.jit import lean
@@ -102,15 +100,3 @@ def best_ess(counts: Array, size: float) -> float:
     prior = GRID[:, None] / size
     values = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - gammaln(counts.sum() + GRID) + gammaln(GRID)
     return float(GRID[values.argmax()])
-
-
-def ess_of(data: Dataset, variables: Sequence[int], ess: float | str) -> float:
-    """``ess``, or if it is "table" that of highest evidence for the joint table of these variables."""
-    if ess != "table":
-        return float(ess)
-    labels, size = np.zeros(data.n_rows, np.int64), 1.0
-    for v in variables:
-        arity = int(data.arities[v])
-        labels = np.unique(labels * arity + data.codes[v], return_inverse=True)[1].ravel()
-        size = min(size * arity, 1e280)
-    return best_ess(np.bincount(labels), size)

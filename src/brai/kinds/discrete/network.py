@@ -36,9 +36,9 @@ from brai.data.dataset import Dataset
 from brai.data.states import as_label, check_labels
 from brai.graphs.pdag import PDAG
 from brai.kinds.discrete import bif
-from brai.kinds.discrete.any_ess import ess_of
 from brai.kinds.discrete.bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
 from brai.kinds.discrete.inference import joint
+from brai.kinds.discrete.samples import ess_of
 from brai.runtime import memory
 from brai.runtime.checks import near
 from brai.runtime.seeds import RandomState, generator

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import Family, family_arrays
 from brai.kernels.interface import Array
-from brai.kinds.discrete.any_ess import ess_of
 from brai.kinds.discrete.contingency import Work, extend, grow
-from brai.kinds.discrete.samples import workspace
+from brai.kinds.discrete.samples import ess_of, workspace
 from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce, njit
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from brai.data.dataset import Dataset
 from brai.kernels.simd import LANES
 from brai.kinds.base import Sizes
-from brai.kinds.discrete.any_ess import GRID
+from brai.kinds.discrete.any_ess import GRID, best_ess
 from brai.kinds.discrete.bit_tests import slice_columns, sort_rows, string_places, take_columns
 from brai.kinds.discrete.contingency import Cells, Sample, Slices, Work, extend
 
@@ -156,3 +156,11 @@ def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]
         n = extend(labels, n, data.codes[v], int(data.arities[v]), other, work.scratch)
         labels, other = other, labels
     return np.asarray(labels)
+
+
+def ess_of(data: Dataset, variables: Sequence[int], ess: float | str) -> float:
+    """``ess``, or if it is "table" that of highest evidence for the joint table of these variables."""
+    if ess != "table":
+        return float(ess)
+    counts = np.bincount(configurations(data, variables))
+    return best_ess(counts[counts > 0], min(math.prod(data.arities[list(variables)].tolist()), 10**280))
