@@ -73,7 +73,7 @@ def test_one_more_row_is_a_ratio_of_scores(rng):
         Dataset.from_codes(own, arities=data.arities, names=data.names) for own in (rows[:-1], rows[-1:])
     )
     model = BRAI(3, random_state=0, ess=1.0).fit(train)
-    posterior = model.posterior()
+    posterior = model.model_posterior()
     total = 0.0
     for cpdag, p in zip(posterior.cpdags, posterior.probabilities, strict=True):
         families = families_of(cpdag.to_dag())

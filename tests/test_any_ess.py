@@ -13,7 +13,7 @@ from all_dags import all_dags
 from brai import BRAI, Dataset, HillClimbing, Network, exact, load_network
 from brai.graphs.pdag import PDAG, families_of
 from brai.kernels.interface import begin, offspring, turn
-from brai.kinds.discrete.any_ess import GRID, best_ess
+from brai.kinds.discrete.any_ess import GRID, PARAMETERS
 from brai.kinds.discrete.samples import ess_of
 from brai.kinds.scores import FamilyScores
 from brai.posterior.prediction import log_predictive
@@ -134,19 +134,42 @@ def test_smooth_tables_of_many_states_are_seen(rng):
     assert HillClimbing(ess=1.0).fit(data).dag_.n_edges == 0
 
 
-def test_parameters_have_the_ess_of_highest_evidence(rng):
+def conditional_evidence(data, child, parents, ess):
+    """log P(child | parents, ess) of BDeu, by its definition; ess is an array."""
+    counts = {}
+    for row in data.codes.T.tolist():
+        own = counts.setdefault(tuple(row[p] for p in parents), [0] * int(data.arities[child]))
+        own[row[child]] += 1
+    table, q = np.array(list(counts.values())), math.prod(data.arities[list(parents)].tolist())
+    rows, cells = ess[:, None] / q, (ess / (q * table.shape[1]))[:, None, None]
+    seen = table.sum(axis=1)
+    return (gammaln(rows) - gammaln(seen + rows)).sum(axis=1) + (gammaln(table + cells) - gammaln(cells)).sum(
+        axis=(1, 2)
+    )
+
+
+def test_parameters_are_averaged_over_ess_by_the_evidence_of_the_family(rng):
     data = random_data(rng, 4, 90, 4)
-    for variables in ((0,), (1, 2), (0, 1, 3)):
-        values = log_evidence(data, variables, GRID)
-        assert ess_of(data, variables, "table") == GRID[values.argmax()]
-        assert ess_of(data, variables, 2) == 2.0
-    assert best_ess(np.array([25] * 8), 8) == GRID[-1]
+    assert ess_of(data, 0, (1,), 2) == 2.0
     dag = PDAG.from_parents(data.names, [(), (0,), (0, 1), ()])
     net = Network.fit(dag, data, ess="table")
-    own = Network.fit(dag, data, ess=ess_of(data, (2, 0, 1), "table"))
-    assert net.cpts[2] == pytest.approx(own.cpts[2])
-    expected = net.log_prob(data)
-    assert log_predictive(families_of(dag), data, data, "table") == pytest.approx(expected)
+    evidence = conditional_evidence(data, 2, (0, 1), PARAMETERS)
+    assert ess_of(data, 2, (0, 1), "table") == PARAMETERS[evidence.argmax()]
+    weights = np.exp(evidence - evidence.max())
+    weights /= weights.sum()
+    each = [Network.fit(dag, data, ess=float(own)).cpts[2] for own in PARAMETERS]
+    assert net.cpts[2] == pytest.approx(np.tensordot(weights, each, 1))
+    found = log_predictive(families_of(dag), data, data, "table")
+    assert found == pytest.approx(net.log_prob(data))
+
+
+def test_a_table_that_looks_deterministic_keeps_some_doubt(rng):
+    """The ess of highest evidence would be the smallest there."""
+    parent = rng.integers(0, 2, 60)
+    data = Dataset.from_codes(np.stack([parent, parent], axis=1), arities=[2, 2])
+    net = Network.fit(PDAG.from_parents(data.names, [(), (0,)]), data, ess="table")
+    smallest = Network.fit(net.pdag, data, ess=float(PARAMETERS[0]))
+    assert net.cpts[1][0, 1] > 1.5 * smallest.cpts[1][0, 1]
 
 
 def test_chains_have_the_exact_probabilities():

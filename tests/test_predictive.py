@@ -213,7 +213,7 @@ def model(request):
 
 def test_estimators_predict(model):
     train, test = Dataset.of(TRAIN), Dataset.conforming(TEST, Dataset.of(TRAIN))
-    posterior = model.posterior()
+    posterior = model.model_posterior() if isinstance(model, BRAI) else model.posterior()
     averaged = averaged_log_predictive(posterior, train, test, 2.0)
     of_all = fsum(
         p * np.exp(log_predictive(families_of(graph.to_dag()), train, test, 2.0))[0]

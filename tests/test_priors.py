@@ -257,3 +257,27 @@ def test_with_many_variables_a_connected_part_is_used(rng, monkeypatch):
     assert len(chosen) == 4
     assert {0, 7, 11} <= set(chosen)
     assert settle(data, "bdeu", "auto", "auto", free(data), 4).prior.strength in STRENGTHS
+
+
+def test_the_ess_is_reconsidered_at_the_best_graph():
+    """Climbs from the empty graph miss exclusive ors, so they choose a larger ess than the graph needs."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, (300, 24))
+    for child in range(12, 24):
+        a, b = rng.choice(12, 2, replace=False)
+        codes[:, child] = codes[:, a] ^ codes[:, b]
+    data = Dataset.from_codes(codes, arities=[2] * 24)
+    names = sorted(data.names)
+    first = settle(data.select(names), "bdeu", "auto", "auto", Bounds.free(24), 4)
+    model = BRAI(random_state=0).fit(data)
+    assert model.ess_ != first.ess
+    scores = [
+        FamilyScores(data.select(names), ess=one).total(families_of(model.dag_.reorder(names)))
+        for one in (model.ess_, first.ess)
+    ]
+    assert scores[0] > scores[1] + 3
+    assert model.tree_.leaves[0].log_score == pytest.approx(
+        model._family_scores(data.select(names)).total(model.tree_.leaves[0].families)
+    )
+    given = BRAI(random_state=0, ess=model.ess_, structure_prior=model.structure_prior_.plain()).fit(data)
+    assert given.log_score_ == pytest.approx(model.log_score_)

@@ -93,6 +93,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             self._deadline(),
         )
 
+    @property
+    def _parameter_ess(self) -> float | str:
+        """The ess of parameters: as given; averaged over, for each family, if it was left to the data."""
+        return "table" if isinstance(self.ess, str) else self.ess_
+
     def _deadline(self, share: float = 1.0) -> float:
         """When this share of the time for a fit is over (`time.monotonic`)."""
         return math.inf
@@ -198,6 +203,10 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             self._known_posterior = self.posterior()
         return self._known_posterior
 
+    def _predicting(self) -> Posterior:
+        """The posterior that predictions are averaged over."""
+        return self._posterior()
+
     def edge_probabilities(self) -> Floats:
         """P(i → j | data), (d, d), in the order of feature_names_in_."""
         return self._posterior().edge_probabilities()
@@ -253,16 +262,17 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def score_samples(self, X: Any, *, average: bool = True, posterior: Posterior | None = None) -> Floats:
         """Log predictive probability of each row of X.
 
-        With ``average`` it is averaged over ``posterior`` (default: `posterior()`), else it is that of dag_. X has
-        the variables of the training data, in any order, and only states that the training data declare.
+        With ``average`` it is averaged over ``posterior``, else it is that of dag_. The default is `posterior()`
+        or, if that is bagged, the posterior of the model: halves of the rows know less. X has the variables of the
+        training data, in any order, and only states that the training data declare.
         """
         check_is_fitted(self)
         test = self._tested(X)
         if average:
-            return averaged_log_predictive(posterior or self._posterior(), self._train, test, self.ess_)
+            return averaged_log_predictive(posterior or self._predicting(), self._train, test, self._parameter_ess)
         names = sorted(self._train.names)  # so that sums do not depend on the order of columns
         dag = self.dag_.reorder(names)
-        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self.ess_)
+        return log_predictive(families_of(dag), self._train.select(names), test.select(names), self._parameter_ess)
 
     def score(self, X: Any, y: Any = None, *, average: bool = True, posterior: Posterior | None = None) -> float:
         """Mean of `score_samples`; y is ignored."""
@@ -272,17 +282,18 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """log P(X | data) = log Σ_G P(X | G) P(G | data); all rows of X together are the paper's D_new."""
         check_is_fitted(self)
         test = self._tested(X)
-        return joint_log_predictive(posterior or self._posterior(), self._train, test, self.ess_)
+        return joint_log_predictive(posterior or self._predicting(), self._train, test, self._parameter_ess)
 
     def network(self, ess: float | str | None = None) -> Any:
         """The Bayesian network of dag_: its parameters are Dirichlet posterior means.
 
         ``ess`` is the equivalent sample size of their prior, by default that of the learner; 0 for maximum
-        likelihood. dag_ is one DAG of its equivalence class. Data do not determine the direction of edges that are
-        undirected in cpdag_, but ``marginal(do=...)`` depends on it; `causal_effect` averages over all directions.
+        likelihood; "table" averages over ess, for each family by its own evidence (so does "auto"). dag_ is one
+        DAG of its equivalence class. Data do not determine the direction of edges that are undirected in cpdag_,
+        but ``marginal(do=...)`` depends on it; `causal_effect` averages over all directions.
         """
         check_is_fitted(self)
-        return kind_of(self._train).parameters(self.dag_, self._train, self.ess_ if ess is None else ess)
+        return kind_of(self._train).parameters(self.dag_, self._train, self._parameter_ess if ess is None else ess)
 
     def causal_effect(  # arguments: options of a public function, by keyword
         self,
@@ -309,7 +320,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
             outcome,
             change=change,
             values=values,
-            ess=self.ess_,
+            ess=self._parameter_ess,
             adjustment=adjustment,
             n_dags=n_dags,
             random_state=random_state,

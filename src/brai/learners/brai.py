@@ -26,7 +26,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from brai.graphs.pdag import PDAG, Draw, cpdag_of
-from brai.learners.drawing import branch, draw_bags, draw_chains, halfway, table_of_chains, warn_of_chains
+from brai.kinds.scores import FamilyScores
+from brai.learners.drawing import (
+    branch,
+    draw_bags,
+    draw_chains,
+    halfway,
+    limits,
+    table_of_chains,
+    warn_of_chains,
+)
 from brai.learners.memory import foresee
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
 from brai.posterior.bagged import combined
@@ -40,7 +49,8 @@ from brai.runtime.progress import status, tree_progress
 from brai.runtime.seeds import generator, seed_sequence
 from brai.runtime.workers import Workers
 from brai.search.family_table import FamilyTable
-from brai.search.from_tree import polish
+from brai.search.from_tree import Polished, polish
+from brai.search.hyperparameters import Settled, reconsidered
 from brai.search.joint_parents import Screen, deepen
 from brai.tree.draws import Count, Method, best_route, count_distinct, distribution, k_best, sample_routes
 from brai.tree.ggt import GGT
@@ -101,6 +111,7 @@ class BRAI(RecursiveLearner):
     """
 
     bootstraps = True
+    _known_model_posterior: Posterior | None = None
 
     saved: ClassVar[Mapping[str, str]] = {
         "n_ci_tests_": "tests",
@@ -193,19 +204,41 @@ class BRAI(RecursiveLearner):
             self.joint_parents_: Screen | None = None
             if self.polish and not isinstance(self.ci_test, Oracle):
                 with status(self.verbose, "searching on from the tree"):
-                    bounds = self._bounds(scores.data.names)._asdict()
-                    table = FamilyTable(scores, max_parents=self.max_parents, **bounds)
-                    _, _, self.joint_parents_, self._joint = deepen(
-                        table, workers=workers, deadline=halfway(deadline)
-                    )
-                    found = polish(table, tree, deadline=deadline, seed=branch(seed, 0), workers=workers)
+                    found = self._searched(scores, tree, workers, deadline, seed)
+                    scores, others = self._rescored(scores, found, deadline)
+                    if others:
+                        tree, again = tree.rescored(scores), replace(workers, prefix="again-")
+                        found = self._searched(scores, tree, again, deadline, seed)
                 best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
         self._finish(data, chosen, best)
         self.tree_: GGT = tree
         self._seed = seed
         self._known_chains: Draws | None = None
+        self._known_model_posterior = None
         self._known_bags: Draws | None = None
         return self
+
+    def _searched(
+        self, scores: FamilyScores, tree: GGT, workers: Workers, deadline: float, seed: np.random.SeedSequence
+    ) -> Polished:
+        """Search for a better graph than those of the tree."""
+        table = FamilyTable(scores, max_parents=self.max_parents, **self._bounds(scores.data.names)._asdict())
+        _, _, self.joint_parents_, self._joint = deepen(table, workers=workers, deadline=halfway(deadline))
+        return polish(table, tree, deadline=deadline, seed=branch(seed, 0), workers=workers)
+
+    def _rescored(self, scores: FamilyScores, found: Polished, deadline: float) -> tuple[FamilyScores, bool]:
+        """The scores with the ess that suits the best graph, and whether these are others than before."""
+        before = Settled(self.ess_, self.structure_prior_, tuple(self.hyperparameters_))
+        if self.ess != "auto" or self.family_score != "bdeu" or time.monotonic() > deadline:
+            return scores, False
+        names = scores.data.names
+        most = limits(self.max_parents, [found.families], len(names)).tolist()
+        best = Draw(found.families, found.log_score)
+        after = reconsidered(scores, best, before, self._bounds(names), most)
+        if after is before:
+            return scores, False
+        self._take(after)
+        return self._family_scores(scores.data), True
 
     @contextmanager
     def _workers(self, data: Any, seed: np.random.SeedSequence) -> Iterator[Workers]:
@@ -336,7 +369,12 @@ class BRAI(RecursiveLearner):
 
     def model_posterior(self) -> Posterior:
         """The posterior of the model: draws of `chains` on the data only, as with posterior_from="mcmc"."""
-        return self._of_draws(None, bagged=False)
+        if self._known_model_posterior is None:
+            self._known_model_posterior = self._of_draws(None, bagged=False)
+        return self._known_model_posterior
+
+    def _predicting(self) -> Posterior:
+        return self.model_posterior() if self.posterior_from == "bagged" else self._posterior()
 
     def _of_draws(self, prior: Prior | None, *, bagged: bool) -> Posterior:
         """The posterior over what chains draw; with ``bagged`` also what they draw on halves of the rows."""

@@ -15,6 +15,10 @@ of variables.
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
 most.
+
+Climbs from the empty graph miss parents that matter only together, and miss more of them with a small ess. So the
+choice of ess is looked at again when a search has found a better graph (`reconsidered`): climbs then start from
+that graph, on all variables.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brai.graphs.knowledge import Bounds
+from brai.graphs.pdag import Draw
 from brai.graphs.priors import StructurePrior, log_choose
 from brai.kernels.interface import Prior
 from brai.kernels.parent_sets import single_gains
@@ -41,6 +46,7 @@ STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
 LARGE = 200  # variables
 NEXT = 3  # variables that each brings
+AGAIN = 2  # numbers, those of highest evidence at a graph, from which climbs start to reconsider the choice
 
 
 class Tried(NamedTuple):
@@ -95,14 +101,55 @@ def settle(
 
     if chosen:
         ess = uphill(ESS, lambda one: evidence("bdeu", one, prior), 0.0, late)
-        cost = own.n_variables * math.log(max(own.n_rows, 1)) / 2
-        if not late() and evidence("bdeu", "table", prior) > evidence("bdeu", ess, prior) + cost:
+        if not late() and evidence("bdeu", "table", prior) - _cost(own, "table") > evidence("bdeu", ess, prior):
             ess = "table"
     if learned and not late():
         best = uphill(STRENGTHS, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
         prior = StructurePrior(best)
     order = sorted(tried.items(), key=lambda one: (isinstance(one[0][0], str), one))
     return Settled(ess, prior, tuple(Tried(*key, value) for key, value in order))
+
+
+def reconsidered(
+    scores: FamilyScores, best: Draw, settled: Settled, bounds: Bounds, most: Sequence[int]
+) -> Settled:
+    """The hyperparameters with the ess of highest evidence near a graph, the best that a search with them found.
+
+    Climbs start from the graph: with "table", and with the AGAIN numbers that have the highest evidence there.
+    Another ess must be better by WORTH. ``most`` is the largest number of parents of each variable.
+    """
+    data, prior = scores.data, scores.prior
+    start = np.zeros((data.n_variables, data.n_variables), np.uint8)
+    for v, parents in best.families:
+        start[list(parents), v] = 1
+    here = {one: FamilyScores(data, "bdeu", one, prior=prior).total(best.families) for one in ESS}
+    likely = sorted(here, key=lambda one: -here[one])[:AGAIN]
+    found: dict[float | str, float] = {settled.ess: best.log_score}
+    others: list[float | str] = [*likely, "table"]
+    for one in others:
+        if one not in found:
+            found[one] = hill_climb(
+                FamilyScores(data, "bdeu", one, prior=prior),
+                start=start,
+                allowed=bounds.allowed,
+                required=bounds.required,
+                max_parents=np.array(most, np.int64),
+                tabu=0,
+                orders=[range(data.n_variables)],
+                seed=np.random.SeedSequence(0),
+            ).log_score
+    evidence = {one: score - _cost(data, one) for one, score in found.items()}
+    ess = max(evidence, key=lambda one: evidence[one])
+    if evidence[ess] <= evidence[settled.ess] + WORTH:
+        return settled
+    strength = settled.prior.strength
+    order = sorted(found, key=lambda one: (isinstance(one, str), one))
+    return Settled(ess, settled.prior, tuple(Tried(one, strength, found[one]) for one in order))
+
+
+def _cost(data: Any, ess: float | str) -> float:
+    """What the choice of an ess for each table costs: ½ log N for each variable."""
+    return data.n_variables * math.log(max(data.n_rows, 1)) / 2 if ess == "table" else 0.0
 
 
 def uphill(

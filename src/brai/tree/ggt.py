@@ -9,7 +9,7 @@ above.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -74,6 +74,21 @@ class GGT:
                 if isinstance(node, BootstrapNode):
                     for group in node.groups:
                         stack.extend(group[:1] if is_one(group) else group)
+
+    def rescored(self, scores: FamilyScores) -> GGT:
+        """The same tree with other scores of its leaves."""
+        known: dict[int, Node] = {}
+
+        def again(node: Node) -> Node:
+            if id(node) not in known:
+                if isinstance(node, Leaf):
+                    known[id(node)] = replace(node, log_score=scores.total(node.families))
+                else:
+                    groups = tuple(tuple(again(child) for child in group) for group in node.groups)
+                    known[id(node)] = BootstrapNode(node.order, groups)
+            return known[id(node)]
+
+        return GGT(again(self.root), self.names, self.s, self.n_ci_tests)
 
     @property
     def n_nodes(self) -> int:

@@ -50,9 +50,9 @@ def adjusted(
 ) -> Adjusted:
     """Adjust for the variables ``given``; the effect is Σ weights[x, y] P(y | do(x)).
 
-    With ess "table" the table of x, y and ``given`` has the ess of highest evidence.
+    With ess "table" it is the most probable ess of y given x and ``given``.
     """
-    ess = ess_of(data, (x, y, *given), check_ess(ess))
+    ess = ess_of(data, y, (x, *given), check_ess(ess))
     if x == y or {x, y} & set(given):
         raise ValueError(f"x = {x}, y = {y} and {tuple(given)} overlap: give distinct variables")
     r_x, r_y = int(data.arities[x]), int(data.arities[y])
@@ -75,7 +75,7 @@ def adjusted(
 
 def unchanged(data: Dataset, x: int, y: int, ess: float | str = 1.0) -> Adjusted:
     """P(y) for all states of x: there is no directed path from x to y, hence no effect."""
-    ess = ess_of(data, (y,), check_ess(ess))
+    ess = ess_of(data, y, (), check_ess(ess))
     r_x, r_y, total = int(data.arities[x]), int(data.arities[y]), data.n_rows + ess
     p = (np.bincount(data.codes[y], minlength=r_y) + ess / r_y) / total
     variance = p * (1 - p) / (total + 1)

@@ -25,6 +25,12 @@ this bias. They make larger tables too cheap, and on networks with three or more
 of one or two nats. A variable without parents pays it; for one with parents the costs of XZ and Z cancel. So every
 edge would be cheaper by that amount. A maximum has no such cost.
 
+**Parameters** are averaged over e, for each family separately: with ess "table" the probability of state k in
+configuration j is the mean of (N_jk + e / qr) / (N_j + e / q) over the posterior of e given the counts of the
+family (`ess_weights`). Here the evidence of e is that of the child given its parents, not of a joint table, and
+values from ½ to 16384 are equally probable before the data. The e of highest evidence predicts worse: a family
+that happens to look deterministic would get the smallest e.
+
 P(D_S | e) has a single maximum in e (Levin & Reeds 1977). So GRID is climbed from a guess, WIDE values at a time.
 Where the maximum is narrow, the values around it are looked at closely; then it is interpolated by a parabola.
 Averages of BDeu over ess for each family, not equal within classes, are known as BDla (Cano et al. 2013).
@@ -39,15 +45,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
+from numpy.typing import NDArray
 
 from brai.kernels.interface import Array, Fixed
 from brai.kinds.discrete.contingency import Cells, Work, cell_value, value_row
-from brai.runtime.jit import lean
+from brai.runtime.jit import lean, njit
 
 WIDE = 4
 STEP = 2**0.5
 GRID = np.array([2.0 ** (k // 2) * (1, STEP)[k % 2] for k in range(-4, 8 * WIDE - 3)])  # 0.25 … 16384
+PARAMETERS: NDArray[np.float64] = np.exp2(
+    np.arange(-1.0, 15.0)
+)  # values of ess over which parameters are averaged
 NARROW = 2.0  # curvature, in nats, above which a maximum is looked at more closely
 
 
@@ -95,8 +104,48 @@ def highest_evidence(cells: Cells, work: Work, counts: Array, n: int, size: floa
     return best + slope * slope / (8 * max(curve, 1e-9))
 
 
-def best_ess(counts: Array, size: float) -> float:
-    """The ess of highest evidence for a table, given the counts of its occupied cells; for parameters."""
-    prior = GRID[:, None] / size
-    values = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - gammaln(counts.sum() + GRID) + gammaln(GRID)
-    return float(GRID[values.argmax()])
+# --- parameters ------------------------------------------------------------------------------------------
+
+
+@njit
+def ess_weights(grid: Array, counts: Array, margins: Array, q: float, r: int) -> Array:
+    """Posterior probabilities of the values of ess for one family, equal before the data; see the docstring.
+
+    ``counts`` are those of the cells of a child with r states and q configurations of its parents, ``margins``
+    those of the configurations; cells without rows may be left out.
+    """
+    out = np.empty(len(grid))
+    for k in range(len(grid)):
+        row, cell = grid[k] / q, grid[k] / (q * r)
+        of_row, of_cell, total = math.lgamma(row), math.lgamma(cell), 0.0
+        for n in margins:
+            if n > 0:
+                total += of_row - math.lgamma(n + row)
+        for n in counts:
+            if n > 0:
+                total += math.lgamma(n + cell) - of_cell
+        out[k] = total
+    out -= out.max()
+    for k in range(len(grid)):
+        out[k] = math.exp(out[k])
+    return out / out.sum()
+
+
+def grid_of(ess: float | str) -> NDArray[np.float64]:
+    """The values of ess that parameters are averaged over: one number, or PARAMETERS if ess is "table"."""
+    return np.array([float(ess)]) if ess != "table" else PARAMETERS
+
+
+def averaged_means(counts: NDArray[np.int64], ess: float | str) -> NDArray[np.float64]:
+    """Dirichlet posterior means from counts (configurations, states), averaged over ess if it is "table".
+
+    A configuration without rows has a uniform row, also with ess 0 (maximum likelihood).
+    """
+    grid, (q, r), seen = grid_of(ess), counts.shape, counts.sum(axis=1, keepdims=True)
+    weights = np.ones(1)
+    if len(grid) > 1:  # int32: the type that predictions are compiled for
+        weights = ess_weights(grid, counts.ravel().astype(np.int32), seen.ravel().astype(np.int32), float(q), r)
+    out = np.zeros((q, r))
+    for one, weight in zip(grid.tolist(), weights.tolist(), strict=True):
+        out += weight * (counts + one / (q * r)) / np.maximum(seen + one / q, 1e-300)
+    return np.where(seen > 0, out, 1 / r)

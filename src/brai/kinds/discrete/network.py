@@ -36,9 +36,9 @@ from brai.data.dataset import Dataset
 from brai.data.states import as_label, check_labels
 from brai.graphs.pdag import PDAG
 from brai.kinds.discrete import bif
+from brai.kinds.discrete.any_ess import averaged_means
 from brai.kinds.discrete.bif import BifContent, BifError, format_bif, normalised, parse_bif, read_text, write_text
 from brai.kinds.discrete.inference import joint
-from brai.kinds.discrete.samples import ess_of
 from brai.runtime import memory
 from brai.runtime.checks import near
 from brai.runtime.seeds import RandomState, generator
@@ -125,8 +125,8 @@ class Network:
 
         Parameters are posterior means under the Dirichlet prior of BDeu with equivalent sample size `ess`:
         θ_ijk = (N_ijk + ess / (q r)) / (N_ij + ess / q), for r states and q configurations of the parents.
-        `ess=0` is maximum likelihood; with `ess="table"` each table has the ess of highest evidence. A
-        configuration that does not occur has a uniform row, for any `ess`.
+        `ess=0` is maximum likelihood; with `ess="table"` they are averaged over ess, for each family by its own
+        evidence. A configuration that does not occur has a uniform row, for any `ess`.
         """
         number = isinstance(ess, Real) and not isinstance(ess, bool) and 0 <= ess < math.inf
         if not number and ess != "table":
@@ -143,7 +143,7 @@ class Network:
             )
         data = data.select(dag.names)
         parents = tuple(tuple(np.flatnonzero(own).tolist()) for own in dag.adjacency.T)
-        cpts = tuple(_posterior_mean(data, i, own, ess_of(data, (i, *own), ess)) for i, own in enumerate(parents))
+        cpts = tuple(_posterior_mean(data, i, own, ess) for i, own in enumerate(parents))
         return cls(data.names, data.states, parents, cpts, name=name)
 
     def log_prob(self, X: Any) -> NDArray[np.float64]:
@@ -337,7 +337,7 @@ def _configurations(
     return row
 
 
-def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: float) -> NDArray[np.float64]:
+def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: float | str) -> NDArray[np.float64]:
     r, q = len(data.states[child]), bif.size_of([len(data.states[p]) for p in parents])
     own, cells = reprlib.repr([data.names[p] for p in parents]), bif.spelled(q * r)
     what, cure = f"the table of {data.names[child]!r} given its parents {own}", "remove parents or merge states"
@@ -347,10 +347,7 @@ def _posterior_mean(data: Dataset, child: int, parents: Sequence[int], ess: floa
         memory.check(bif.PER_CELL * q * r, f"{what} has {cells} cells and", cure)
     cell = _configurations(data.codes, parents, data.states) * r + data.codes[child]
     counts = np.bincount(cell, minlength=q * r).reshape(q, r)
-    seen = counts.sum(axis=1, keepdims=True)
-    cpt = np.full((q, r), 1 / r)
-    np.divide(counts + ess / (q * r), seen + ess / q, out=cpt, where=seen > 0)
-    return cpt
+    return averaged_means(counts, ess)
 
 
 def _layout(content: Mapping[str, Any]) -> str:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from brai.data.dataset import Dataset
 from brai.graphs.pdag import Family, family_arrays
 from brai.kernels.interface import Array
+from brai.kinds.discrete.any_ess import ess_weights, grid_of
 from brai.kinds.discrete.contingency import Work, extend, grow
-from brai.kinds.discrete.samples import ess_of, workspace
+from brai.kinds.discrete.samples import workspace
 from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce, njit
 
@@ -28,14 +29,15 @@ def family_predictions(
     children: Array,
     parents: Array,
     starts: Array,
-    ess: Array,
+    grid: Array,
 ) -> Array:
     """Log probability of the child's state given those of its parents, by family and row of codes[:, n_train:].
 
     Probabilities are Dirichlet posterior means (N_ijk + ess / (q r)) / (N_ij + ess / q), with counts of the first
-    n_train rows; ``ess`` is that of each family. Families are given as in `brai.kernels.interface.family_values`.
+    n_train rows, averaged over the values of ess in ``grid`` by the evidence of the family. Families are given as
+    in `brai.kernels.interface.family_values`.
     """
-    rows, labels = codes.shape[1], work.labels
+    rows, labels, weights = codes.shape[1], work.labels, np.ones(1)
     out = np.empty((len(children), rows - n_train))
     for i in range(len(children)):
         z, xz, n, size = labels[0], labels[1], 1, 1.0
@@ -45,13 +47,22 @@ def family_predictions(
             z, xz = xz, z
             size = grow(size, arities[p])
         x, r = children[i], arities[children[i]]
-        extend(z, n, codes[x], r, xz, work.scratch)
+        cells = extend(z, n, codes[x], r, xz, work.scratch)
         for j in range(n_train):
             work.counts[xz[j]] += 1
             work.margins[z[j]] += 1
-        prior, cell = ess[i] / size, ess[i] / (size * r)
+        if len(grid) > 1:
+            weights = ess_weights(grid, work.counts[:cells], work.margins[:n], size, r)
+        known = np.zeros(cells)  # 0: not computed yet, or exactly 0
         for j in range(n_train, rows):
-            out[i, j - n_train] = math.log((work.counts[xz[j]] + cell) / (work.margins[z[j]] + prior))
+            cell = xz[j]
+            if known[cell] == 0:
+                p = 0.0
+                for k in range(len(grid)):
+                    own = work.counts[cell] + grid[k] / (size * r)
+                    p += weights[k] * own / (work.margins[z[j]] + grid[k] / size)
+                known[cell] = math.log(p)
+            out[i, j - n_train] = known[cell]
         for j in range(n_train):
             work.counts[xz[j]] = 0
             work.margins[z[j]] = 0
@@ -63,12 +74,11 @@ def blocks(
 ) -> Iterator[NDArray[np.float64]]:
     """Yield log probabilities (families, rows), by blocks of rows of ``test``.
 
-    With ess "table" each family has the ess of highest evidence for its table.
+    With ess "table" they are averaged over ess, for each family by its own evidence.
     """
     if train.names != test.names or train.states != test.states:
         raise ValueError("train and test differ in variables or states: build both with the same states=")
-    ess = check_ess(ess)
-    own = np.array([ess_of(train, (v, *parents), ess) for v, parents in families])
+    grid = grid_of(check_ess(ess))
     listed = family_arrays(families)
     scratch = _MOST_CELLS // int(train.arities.max()) - train.n_rows
     block = max(256, min(_MOST_CELLS // max(len(families), 1), scratch))
@@ -76,4 +86,4 @@ def blocks(
     for start in range(0, test.n_rows, block):
         codes = np.concatenate([train.codes, test.codes[:, start : start + block]], axis=1)
         work = workspace(Dataset(codes, train.names, train.states), 2)
-        yield family_predictions(codes, train.n_rows, train.arities, work, *listed, own)
+        yield family_predictions(codes, train.n_rows, train.arities, work, *listed, grid)

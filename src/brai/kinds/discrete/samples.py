@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from brai.data.dataset import Dataset
 from brai.kernels.simd import LANES
 from brai.kinds.base import Sizes
-from brai.kinds.discrete.any_ess import GRID, best_ess
+from brai.kinds.discrete.any_ess import GRID, PARAMETERS, ess_weights
 from brai.kinds.discrete.bit_tests import slice_columns, sort_rows, string_places, take_columns
 from brai.kinds.discrete.contingency import Cells, Sample, Slices, Work, extend
 
@@ -158,9 +158,12 @@ def configurations(data: Dataset, variables: Sequence[int]) -> NDArray[np.int32]
     return np.asarray(labels)
 
 
-def ess_of(data: Dataset, variables: Sequence[int], ess: float | str) -> float:
-    """``ess``, or if it is "table" that of highest evidence for the joint table of these variables."""
+def ess_of(data: Dataset, child: int, parents: Sequence[int], ess: float | str) -> float:
+    """``ess``, or if it is "table" the most probable one for this family."""
     if ess != "table":
         return float(ess)
-    counts = np.bincount(configurations(data, variables))
-    return best_ess(counts[counts > 0], min(math.prod(data.arities[list(variables)].tolist()), 10**280))
+    r, q = int(data.arities[child]), min(math.prod(data.arities[list(parents)].tolist()), 10**280)
+    labels = configurations(data, parents).astype(np.int64)
+    cells = np.unique(labels * r + data.codes[child], return_counts=True)[1]
+    counts, margins = (own.astype(np.int32) for own in (cells, np.bincount(labels)))
+    return float(PARAMETERS[ess_weights(PARAMETERS, counts, margins, float(q), r).argmax()])

@@ -92,7 +92,7 @@ def _fitted(model: Any, one: Case) -> Result:
     spent = {"cpu_s": time.process_time() - start}
     if hasattr(model, "n_ci_tests_"):
         spent["ci_tests"] = int(np.sum(model.n_ci_tests_))
-    return {**measured(model.dag_, one.train, one.test, one.truth, model.ess_), **spent}
+    return {**measured(model.dag_, one.train, one.test, one.truth, model._parameter_ess), **spent}
 
 
 def rai(one: Case, seed: int) -> Result:
