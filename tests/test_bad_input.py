@@ -44,6 +44,7 @@ MISSING = 'Dataset.of(X, missing="drop") removes these rows, missing="label" mak
 WITHOUT = "--missing drop removes these rows, --missing label makes missing a state; or impute them"
 NO_STATES = "which has no states: convert it to text, integers or a category"
 NOT_WHOLE = "which is not an integer: discretise the column"
+MIXED = "drop the one or the other, or cut the measurements into classes"
 REPEATED = "rename or drop the repeated columns"
 NOT_DATA = "give a pandas, polars or pyarrow table, a 2-D array, a dict of columns, a list of rows or a file path"
 
@@ -204,9 +205,9 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
         "a," * 99_999 + "a\n" + "1," * 99_999 + "1\n",
         ("100000 columns", "'a'"),
     ),
-    ("a name of 10 kB, a float", "t.csv", rows(["0.5", "1"], f"{LONG},b"), ("'nnn", "...", "0.5", NOT_WHOLE)),
-    ("a name of two lines, a float", "t.csv", '"a\nb"\n0.5\n', ("'a\\nb'", "0.5", NOT_WHOLE)),
-    ("floats", "t.csv", rows(["0.1", "0.2", "1"]), ("'a'", "0.1", NOT_WHOLE)),
+    ("a name of 10 kB, labels", "t.csv", f"{LONG},b\n0.5,x\n", ("'nnn", "...", MIXED)),
+    ("a name of two lines, labels", "t.csv", '"a\nb",c\n0.5,x\n', ("'a\\nb'", "'c'", MIXED)),
+    ("floats and labels", "t.csv", "a,b\n0.1,x\n0.2,y\n1,x\n", ("'a'", "'b'", MIXED)),
     ("decimal commas", "t.csv", "a;b\n0,1;x\n0.2;y\n" * 3 + "a\n", ("line 10", "1 cell", "2 names")),
     ("nearly whole", "t.csv", rows(["1", f"1.{'0' * 30}1"]), ("'a'", f"1.{'0' * 30}1", NOT_WHOLE)),
     ("less than a float holds", "t.csv", rows(["0", "1e-400"]), ("'a'", "1e-400", NOT_WHOLE)),
@@ -227,7 +228,7 @@ BAD_FILES: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     (
         "10^5 states",
         "t.csv",
-        "id\n0\n" + "\n".join(map(str, range(10**5))),
+        "id\na0\n" + "\n".join(f"a{i}" for i in range(10**5)),
         ("'id'", "100000 states", "merge some"),
     ),
 ]
@@ -531,7 +532,7 @@ BAD_TABLES: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
     ("array of blanks", lambda: np.zeros((2, 2), "V4"), DataError, ("'x0'", "|V4", NO_STATES)),
     ("array of complex", lambda: np.eye(2) * 1j, DataError, ("'x0'", "complex128", NO_STATES)),
     ("array of times", lambda: np.zeros((2, 2), "M8[s]"), DataError, ("'x0'", "datetime64[s]", NO_STATES)),
-    ("array of fractions", lambda: np.full((2, 2), 0.5, np.float16), DataError, ("'x0'", "0.5", NOT_WHOLE)),
+    ("fractions and labels", lambda: {"a": [0.5, 1], "b": ["x", "y"]}, DataError, ("'a'", "'b'", MIXED)),
     ("array of objects", lambda: np.array([[{}, 1], [{}, 2]]), DataError, ("'x0'", "dict", NO_STATES)),
     ("no rows", lambda: pd.DataFrame({"a": []}), DataError, ("no rows", "give at least one")),
     ("no columns", lambda: pl.DataFrame(), DataError, ("no columns", "give at least one")),
@@ -634,7 +635,7 @@ BAD_TABLES: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
         ("'a' mixes", "'xxx", "and 1", "to one type"),
     ),
     ("True and 1", lambda: {"a": [True, 1]}, DataError, ("'a' mixes", "True and 1", "convert all its values")),
-    ("continuous", lambda: {"a": np.linspace(0, 1, 9)}, DataError, ("'a'", "0.125", NOT_WHOLE, "states=")),
+    ("infinite", lambda: {"a": [0.5, np.inf]}, DataError, ("infinite values in 'a' (row 2)", "correct them")),
     ("inf", lambda: {"a": [1, np.inf]}, DataError, ("'a'", "inf", NOT_WHOLE)),
     ("-inf", lambda: pl.DataFrame({"a": [1.0, -np.inf]}), DataError, ("'a'", "-inf", NOT_WHOLE)),
     ("missing None", lambda: {"a": ["x", None]}, DataError, ("'a' has 1 missing value", "row 2", MISSING)),
@@ -683,7 +684,7 @@ BAD_TABLES: list[tuple[str, Callable[[], Any], type[Exception], tuple[str, ...]]
     ("10^6 identifiers", lambda: np.arange(10**6)[:, None], DataError, ("'x0'", "1000000 different", "drop it")),
     (
         "10^6 states",
-        lambda: {"a": np.arange(10**6 + 1) % 10**6},
+        lambda: {"a": np.arange(10**6 + 1) % 10**6, "b": np.zeros(10**6 + 1, int)},
         DataError,
         ("1000000 states", "merge some or drop"),
     ),

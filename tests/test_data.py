@@ -330,14 +330,15 @@ def tables(draw: st.DrawFn) -> dict[str, list[object]]:
 
 @given(tables())
 def test_codes_decode_to_the_values(table: dict[str, list[object]]) -> None:
-    data = Dataset.of(table)
+    kinds = dict.fromkeys(table, "discrete")
+    data = Dataset.of(table, kinds=kinds)
     assert decoded(data) == table
     for column, values in table.items():
         assert [type(v) for v in decoded(data)[column]] == [type(v) for v in values]
     assert [list(s) for s in data.states] == [sorted(set(v)) for v in table.values()]  # type: ignore[type-var]
-    assert_same(Dataset.of([list(r) for r in zip(*table.values(), strict=True)], names=table), data)
-    assert_same(Dataset.of(pl.DataFrame(table)), data)
-    assert_same(Dataset.of(pd.DataFrame(table)), data)
+    assert_same(Dataset.of([list(r) for r in zip(*table.values(), strict=True)], names=table, kinds=kinds), data)
+    assert_same(Dataset.of(pl.DataFrame(table), kinds=kinds), data)
+    assert_same(Dataset.of(pd.DataFrame(table), kinds=kinds), data)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=20), st.randoms())
@@ -415,10 +416,10 @@ def test_missing_cells_are_refused(text: str, number: str, row: int, tmp_path: P
         (np.array([1, -0.5], np.float32), "-0.5"),
     ],
 )
-def test_continuous_columns_are_refused(column: object, value: str) -> None:
+def test_continuous_columns_are_not_discrete(column: object, value: str) -> None:
     for X in ({"a": column}, pd.DataFrame({"a": column}), pl.DataFrame({"a": column}, strict=False)):
         with error("'a'", value, "not an integer", "discretise", "states="):
-            Dataset.of(X)
+            Dataset.of(X, kinds={"a": "discrete"})
 
 
 @pytest.mark.parametrize(
@@ -435,9 +436,10 @@ def test_continuous_columns_are_refused(column: object, value: str) -> None:
         (f"0 0.{'0' * 500}1", "0.000"),
     ],
 )
-def test_continuous_cells_are_refused(cells: str, value: str, tmp_path: Path) -> None:
+def test_continuous_cells_are_not_discrete(cells: str, value: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "a\n" + cells.replace(" ", "\n"))
     with error("'a'", f"holds {value}", "not an integer", "discretise"):
-        Dataset.from_file(write(tmp_path / "t.csv", "a\n" + cells.replace(" ", "\n")))
+        Dataset.from_file(path, kinds={"a": "discrete"})
 
 
 def test_numbers_that_are_one_as_floats_are_not_one_declared_state(tmp_path: Path) -> None:
@@ -523,15 +525,18 @@ def test_types_without_states_are_refused(X: object, kind: str) -> None:
 
 
 def test_identifiers_are_refused() -> None:
+    with error("'a'", "21 different values in 21 rows", "from 0 on", "drop it, or name it in kinds="):
+        Dataset.of({"a": list(range(21)), "b": [0.5] * 21})
     for values in (list(range(21)), [f"id{i:02}" for i in range(21)]):
+        as_labels = {"kinds": {"a": "discrete"}}
         with error("'a'", "21 different values in 21 rows", repr(values[0]), "drop it, or declare it in states="):
-            Dataset.of({"a": values})
-        assert Dataset.of({"a": values[:20]}).arities[0] == 20
+            Dataset.of({"a": values}, **as_labels)
+        assert Dataset.of({"a": values[:20]}, **as_labels).arities[0] == 20
         with pytest.warns(
             UserWarning, match=r"'a' \(21 different values in 22 rows\), which looks like an identifier: drop it"
         ):
-            assert Dataset.of({"a": [*values, values[0]]}).arities[0] == 21
-        assert Dataset.of({"a": values * 2}).arities[0] == 21
+            assert Dataset.of({"a": [*values, values[0]]}, **as_labels).arities[0] == 21
+        assert Dataset.of({"a": values * 2}, **as_labels).arities[0] == 21
         assert Dataset.of(pd.DataFrame({"a": pd.Categorical(values)})).arities[0] == 21
 
 
@@ -623,7 +628,7 @@ def test_a_column_that_was_meant() -> None:
 def test_too_many_states_are_refused() -> None:
     values = [*range(65_537), 0]
     with error("'a'", "65537 states", "merge some or drop it"):
-        Dataset.of({"a": values})
+        Dataset.of({"a": values}, kinds={"a": "discrete"})
     with error("'a'", "65537 states", "merge some or drop it"):
         Dataset.of({"a": [1]}, states={"a": range(65_537)})
     with error("'x0'", "1000000000001 states", "merge some or drop it"):
@@ -723,7 +728,7 @@ class Coloured:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Dataset.of({RED: [1.5, 2.0]}),
+        lambda: Dataset.of({RED: [1.5, 2.0], "b": ["x", "y"]}),
         lambda: Dataset.of({RED: [1, None], "b": [1, 1]}),
         lambda: Dataset.of({"a": [RED, None, 1]}, missing="label"),
         lambda: Dataset.of({"a": [RED]}, states={"a": [Coloured()], RED: [1]}),
@@ -749,7 +754,7 @@ def test_messages_are_printable(make: Callable[[], object]) -> None:
 
 
 def test_messages_about_files_are_printable(tmp_path: Path) -> None:
-    for content in (f'"{RED}"\n0.5\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
+    for content in (f'"{RED}",b\n0.5,x\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
         with pytest.raises(DataError) as caught:
             Dataset.from_file(write(tmp_path / "t.csv", content), delimiter="\x1b" if '"x"' in content else ",")
         assert str(caught.value).isprintable()

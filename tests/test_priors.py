@@ -14,9 +14,10 @@ from brai.graphs.knowledge import Bounds
 from brai.graphs.pdag import PDAG, families_of
 from brai.graphs.priors import StructurePrior, edge_odds, expected_edges, family_prior, log_choose, log_weight
 from brai.kernels.interface import NO_PRIOR, Prior, begin, offspring, turn
+from brai.kinds.discrete.kind import KIND
 from brai.kinds.scores import FamilyScores
 from brai.runtime.jit import njit
-from brai.search.hyperparameters import ESS, STRENGTHS, log_normaliser, settle, some_variables
+from brai.search.hyperparameters import STRENGTHS, log_normaliser, settle, some_variables
 from conftest import random_data
 
 kernels = pytest.mark.kernels
@@ -211,8 +212,8 @@ def test_auto_has_the_highest_evidence_of_its_neighbours():
     data = data.select(sorted(data.names))
     found = settle(data, "bdeu", "auto", "auto", free(data), 4)
     tried = {(own.ess, own.strength): own.log_evidence for own in found.tried}
-    at = ESS.index(found.ess)
-    for other in ESS[max(0, at - 1) : at + 2]:
+    at = KIND.ess_choices.index(found.ess)
+    for other in KIND.ess_choices[max(0, at - 1) : at + 2]:
         assert tried[found.ess, 1.0] >= tried[other, 1.0]
     assert tried["table", 1.0] < tried[found.ess, 1.0] + 37 * math.log(500) / 2
     assert settle(data, "bdeu", "auto", "auto", free(data), 4) == found

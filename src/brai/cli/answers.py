@@ -101,8 +101,7 @@ def sample(folder: Path, n: int, rows: bool, source: str, temperature: float | N
         drawn = model.network().sample(n, random_state=seed)
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(drawn.names)
-        for row in drawn.codes.T.tolist():
-            writer.writerow([drawn.states[v][code] for v, code in enumerate(row)])
+        writer.writerows(zip(*drawn.to_dict().values(), strict=True))
         return
     if source == "tree" and not isinstance(model, BRAI):
         raise ValueError(f"the {type(model).__name__} model in {folder} has no tree: leave --from tree out")

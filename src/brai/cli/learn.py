@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, EssOption, PriorOption, in_options, read_states, warn
+from brai.cli.options import Duration, EssOption, PriorOption, in_options, read_kinds, read_states, warn
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,10 +32,11 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             ),
             click.option(
                 "--score",
-                default="bdeu",
+                default="auto",
                 show_default=True,
-                type=click.Choice(["bdeu", "bic", "qnml"]),
-                help="Score: Bayesian Dirichlet equivalent uniform, Bayesian information criterion, or quotient "
+                type=click.Choice(["auto", "bdeu", "bge", "bic", "qnml"]),
+                help="Score. auto: Bayesian Dirichlet equivalent uniform (bdeu) for labels, Bayesian Gaussian "
+                "equivalent (bge) for measurements. bic: Bayesian information criterion. qnml: quotient "
                 "normalised maximum likelihood.",
             ),
             click.option(
@@ -147,6 +148,20 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     help='TOML file with the states of columns, such as  rain = ["no", "yes"].',
 )
 @click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    help="Kind of a column, discrete or continuous; may be repeated.  [default: as its values look]",
+)
+@click.option(
+    "--transform",
+    type=click.Choice(["none", "normal-scores"]),
+    default="none",
+    show_default=True,
+    help="Transformation of measurements, for distributions that are far from normal.",
+)
+@click.option(
     "--missing",
     type=click.Choice(["error", "drop", "label"]),
     default="error",
@@ -168,6 +183,8 @@ def learn(
     drop: tuple[str, ...],
     states: Path | None,
     missing: Any,
+    kinds: tuple[str, ...],
+    transform: Any,
     knowledge: Path | None,
     **options: Any,
 ) -> None:
@@ -187,7 +204,20 @@ def learn(
     known = None if knowledge is None else Knowledge.from_toml(knowledge)
     labels = read_states(states)
     with in_options():
-        data = Dataset.from_file(file, delimiter=delimiter, drop=drop, states=labels, missing=missing)
+        data = Dataset.from_file(
+            file,
+            delimiter=delimiter,
+            drop=drop,
+            states=labels,
+            missing=missing,
+            kinds=read_kinds(kinds),
+            transform=transform,
+        )
+    if data.kind == "gaussian" and not options["as_json"]:
+        click.echo(
+            f"{data.n_variables} columns of numbers are taken as measurements (--kind COLUMN=discrete if not)",
+            err=True,
+        )
     if constant := [name for name, still in zip(data.names, kind_of(data).constant(data), strict=True) if still]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
         warn(f"only one value in {which}: no evidence about its edges, so it has none (or --drop COLUMN)")

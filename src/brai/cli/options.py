@@ -18,6 +18,8 @@ _WORDS = {  # advice for Python: advice for the command line
     'Dataset.of(X, missing="drop")': "--missing drop",
     'missing="label"': "--missing label",
     "states=": "--states FILE",
+    "name it in kinds=": "give --kind COLUMN=continuous",
+    'transform="normal-scores"': "--transform normal-scores",
     "delimiter=": "--delimiter",
     "drop it": "leave it out (--drop COLUMN)",
     "drop the emptiest columns": "leave out the emptiest columns (--drop COLUMN)",
@@ -90,6 +92,17 @@ def read_states(path: Path | None) -> dict[str, list[Any]] | None:
         if not isinstance(labels, list):
             raise ValueError(f'{path}: {name} is {shown(labels)}: give a list of labels, {name} = ["no", "yes"]')
     return content
+
+
+def read_kinds(given: tuple[str, ...]) -> dict[str, str]:
+    """Kinds of columns from words such as age=discrete."""
+    found = {}
+    for word in given:
+        name, equals, kind = word.rpartition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--kind {word!r} names no kind: write COLUMN=discrete or COLUMN=continuous")
+        found[name] = kind
+    return found
 
 
 def writable(folder: Path) -> Path:

@@ -124,19 +124,23 @@ def _do(model: StructureLearner, a: str, *settings: str) -> Answer:
 def _distribution(model: StructureLearner, a: str, what: str, settings: Sequence[str]) -> Answer:
     network, told = model.network(), dict(_pair(word) for word in settings)
     found = network.marginal(a, **{what: told})
+    if hasattr(found, "sd"):
+        return {"of": a, what: told, "mean": float(found.mean), "sd": float(found.sd)}
     labels = network.states[network.names.index(a)]
     states = [{"state": label, "probability": float(p)} for label, p in zip(labels, found, strict=True)]
     return {"of": a, what: told, "states": states}
 
 
 def _distribution_lines(found: Answer) -> Lines:
+    if "mean" in found:
+        return [("mean", found["mean"]), ("standard deviation", found["sd"])]
     return [(str(one["state"]), one["probability"]) for one in found["states"]]
 
 
 def _pair(word: str) -> tuple[str, str]:
     name, equals, value = word.partition("=")
     if not equals:
-        raise ValueError(f"{word!r} assigns no state to a variable: write NAME=STATE")
+        raise ValueError(f"{word!r} assigns no value to a variable: write NAME=VALUE")
     return name, value
 
 

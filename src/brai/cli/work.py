@@ -20,6 +20,7 @@ from brai import __version__
 from brai.cli.options import warn, writable
 from brai.files import exchange
 from brai.files.models import save
+from brai.kinds import kind_of
 from brai.learners.brai import BRAI
 from brai.posterior.weighted import Posterior
 from brai.runtime.atomic_files import plain_file, write_text
@@ -32,11 +33,12 @@ from brai.show.summary import as_text, summary
 UNFINISHED = "unfinished"
 PUBLISHED: dict[str, tuple[Any, ...]] = {
     "ci_test": ("auto", "cmi-c1"),
-    "family_score": ("bdeu",),
+    "family_score": ("auto", "bdeu", "bge"),
     "ess": ("auto", 1.0),
 }  # with --paper
 PUBLISHED |= {"structure_prior": ("auto", "uniform"), "posterior_from": (None, "tree")}
-FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", "network.bif", "summary.json")
+NETWORKS = ("network.bif", "network.json")  # one of them, see `Kind.network_file`
+FILES = ("report.html", "model.brai", "edges.csv", "graph.json", "graph.dot", *NETWORKS, "summary.json")
 
 
 class Asked(NamedTuple):
@@ -104,7 +106,7 @@ def learn(data: Any, name: str, asked: Asked, out: Output, *, paper: bool, seed:
     more = ("graph.json", "edges.csv") if output is not None else None
     click.echo(json.dumps(known, allow_nan=False) if out.as_json else as_text(known, more))
     if output is not None and not out.as_json:
-        kept = [file for file in FILES if file not in known.get("left_out", ())]
+        kept = [file for file in FILES if (output / file).exists()]
         click.echo(f"\n{output}: {', '.join(kept)}", err=True)
     if stopped:
         sys.exit(130)
@@ -148,16 +150,17 @@ def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any])
     A file whose format cannot represent the model (BIF allows no line breaks in names, for instance) is left out
     with a warning. An old file of that name is deleted, so that all files of the folder are from the same run.
     """
-    made = {"data_name": found["data"], "command": found["command"]}
+    made, network = {"data_name": found["data"], "command": found["command"]}, kind_of(model._train).network_file
     makers: dict[str, Callable[[Path], Any]] = {
         "model.brai": lambda path: save(model, path),
         "edges.csv": lambda path: write_text(path, exchange.strength_csv(found["posterior"]["edges"], digits=6)),
         "graph.json": lambda path: write_text(path, exchange.to_json(model.mpdag_)),
         "graph.dot": lambda path: write_text(path, model.mpdag_.to_dot()),
-        "network.bif": lambda path: write_text(path, model.network().to_bif()),
+        network: lambda path: write_text(path, model.network().text()),
         "report.html": lambda path: report.write(model, path, posterior=posterior, **made),
     }
     left_out = {}
+    others = {*NETWORKS} - {network}
     writing = status(bool(model.verbose), f"writing to {folder}")
     with writing, TemporaryDirectory(dir=folder, prefix=".new-") as new:
         for name, make in makers.items():
@@ -169,7 +172,7 @@ def keep(folder: Path, model: BRAI, posterior: Posterior, found: dict[str, Any])
         told = {"left_out": left_out} if left_out else {}
         write_text(Path(new, "summary.json"), json.dumps({**found, **told}, indent=1, allow_nan=False) + "\n")
         for name in FILES:
-            if name in left_out:
+            if name in left_out or name in others:
                 (folder / name).unlink(missing_ok=True)
             else:
                 shutil.move(Path(new, name), plain_file(folder / name))

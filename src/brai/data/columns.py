@@ -39,6 +39,13 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """A column of floats, NaN where a value is missing; for columns of very many different numbers."""
+
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Unread:
     """A column of a file that is read lazily."""
 
@@ -185,6 +192,35 @@ def _repeated(name: Any, times: int) -> DataError:
     return DataError(f"{times} columns are named {shown(name)}: rename or drop the repeated columns")
 
 
+def matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
+    """Return the columns in the order of the wanted names; DataError if a column is missing or extra."""
+    at = {name: i for i, name in enumerate(names)}
+    if missing := [name for name in wanted if name not in at]:
+        raise DataError(
+            f"the data lacks {shown(missing)}, its columns are {shown(list(names))}: "
+            "give a column of that name for each variable"
+        )
+    if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
+        raise DataError(
+            f"the data has the extra columns {shown(extra)}, but the variables are "
+            f"{shown(list(wanted))}: drop the extra columns"
+        )
+    return [columns[at[name]] for name in wanted]
+
+
+def aligned(X: Any, table: Columns, wanted: Sequence[str]) -> list[Any]:
+    """The columns of X for these variables: matched by name; by position if X has no names."""
+    own, columns = table
+    if not isinstance(X, list | tuple | np.ndarray):
+        return matched(check_names(own), columns, wanted)
+    if len(columns) != len(wanted):
+        raise DataError(
+            f"the data has {count(len(columns), 'column')} without names for the {len(wanted)} "
+            f"variables {shown(list(wanted))}: give one each in this order, or name the columns"
+        )
+    return list(columns)
+
+
 # ---- one column → Factor ----
 
 
@@ -194,6 +230,8 @@ def factor(name: str, column: Any) -> Factor:
         column = column.read(column.name)
     if isinstance(column, Factor):
         return column
+    if isinstance(column, Numbers):
+        column = column.values
     if not isinstance(column, np.ndarray | list | tuple | range | nw.Series):
         try:
             column = nw.from_native(column, series_only=True)

@@ -29,10 +29,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -42,8 +41,8 @@ from brai.data.columns import (
     Columns,
     DataError,
     Factor,
+    aligned,
     check_names,
-    columns_of,
     count,
     default_names,
     factor,
@@ -51,7 +50,9 @@ from brai.data.columns import (
     shown,
     smallest_type,
 )
+from brai.data.measurements import Measurements, Transform
 from brai.data.missing import CURE, Way, settled
+from brai.data.numbers import as_measurements, file_columns, read, source_columns
 from brai.data.states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
 from brai.runtime.checks import near
 
@@ -108,19 +109,30 @@ class Dataset:
         states: States | None = None,
         names: Iterable[str] | None = None,
         missing: Way = "error",
-    ) -> Dataset:
+        kinds: Mapping[str, str] | None = None,
+        transform: Transform = "none",
+    ) -> Any:
         """Convert X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
 
-        `states` declares the labels of the columns it names, in code order. `names` renames the columns; those of
-        an array or a list of rows are x0, x1, … by default. `missing` says what to do with missing values: "drop"
-        drops their rows, "label" makes missing a state of its own. A lazy frame is collected. X is not changed.
+        The result is a Dataset, or `Measurements` if the columns are continuous (`brai.data.numbers` has the
+        rules). `kinds` says for single columns whether they are "discrete" or "continuous"; `transform` is that of
+        measurements. `states` declares the labels of the columns it names, in code order. `names` renames the
+        columns; those of an array or a list of rows are x0, x1, … by default. `missing` says what to do with
+        missing values: "drop" drops their rows, "label" makes missing a state of its own. X is not changed.
 
         >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
         ((0, 1, 'missing'),)
         """
-        if isinstance(X, Dataset) and states is None and names is None:
+        if isinstance(X, Dataset | Measurements) and states is None and names is None and kinds is None:
             return X
-        return cls._of_columns(_columns_of_any(X), states, names, missing)
+        own, columns = columns_of_any(X)
+        columns = list(map(read, columns))
+        listed = list(names) if isinstance(names, Iterable) else own
+        if len(listed) == len(columns):
+            found = as_measurements((listed, columns), kinds, states, missing, transform)
+            if found is not None:
+                return found
+        return cls._of_columns((own, columns), states, names, missing)
 
     @classmethod
     def conforming(cls, X: Any, like: Variables) -> Dataset:
@@ -137,15 +149,7 @@ class Dataset:
         """
         if isinstance(X, Dataset) and (X.names, X.states) == (like.names, like.states):
             return X
-        own, columns = _columns_of_any(X)
-        if isinstance(X, list | tuple | np.ndarray):
-            if len(columns) != len(like.names):
-                raise DataError(
-                    f"the data has {count(len(columns), 'column')} without names for the {len(like.names)} "
-                    f"variables {shown(list(like.names))}: give one each in this order, or name the columns"
-                )
-        else:
-            columns = _matched(check_names(own), columns, like.names)
+        columns = aligned(X, columns_of_any(X), like.names)
         declared = dict(zip(like.names, like.states, strict=True))
         found = [
             respelled(factor(name, column), declared[name])
@@ -164,16 +168,20 @@ class Dataset:
         delimiter: str | None = None,
         drop: Iterable[str] = (),
         missing: Way = "error",
-    ) -> Dataset:
+        kinds: Mapping[str, str] | None = None,
+        transform: Transform = "none",
+    ) -> Any:
         """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai.data.text_files`.
 
-        Columns in `drop` are left out, whatever they hold. `states` and `missing` are as in `of`.
+        Columns in `drop` are left out, whatever they hold. The other arguments are as in `of`.
         """
         out = {drop} if isinstance(drop, str) else set(drop)
-        names, columns = _file_columns(path, delimiter, out)
+        names, columns = file_columns(path, delimiter, out)
         _check_known(out, names)
         kept = [i for i, name in enumerate(names) if name not in out]
-        return cls._of_columns(([names[i] for i in kept], [columns[i] for i in kept]), states, missing=missing)
+        table = [names[i] for i in kept], [read(columns[i]) for i in kept]
+        found = as_measurements(table, kinds, states, missing, transform)
+        return cls._of_columns(table, states, missing=missing) if found is None else found
 
     @classmethod
     def from_codes(
@@ -324,30 +332,13 @@ def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[
     return data
 
 
-def _columns_of_any(X: Any) -> Columns:
-    if isinstance(X, Dataset):
-        return _own_columns(X)
-    return _file_columns(X, None) if isinstance(X, str | os.PathLike) else columns_of(X)
+def columns_of_any(X: Any) -> Columns:
+    """Names and columns of any table, or of a file."""
+    return _own_columns(X) if isinstance(X, Dataset) else source_columns(X)
 
 
 def _sizes(codes: NDArray[Any]) -> list[int]:
     return [int(largest) + 1 for largest in codes.max(axis=0, initial=0)]
-
-
-def _matched(names: Sequence[str], columns: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
-    """Return the columns in the order of the wanted names; DataError if a column is missing or extra."""
-    at = {name: i for i, name in enumerate(names)}
-    if missing := [name for name in wanted if name not in at]:
-        raise DataError(
-            f"the data lacks {shown(missing)}, its columns are {shown(list(names))}: "
-            "give a column of that name for each variable"
-        )
-    if extra := sorted(set(names).difference(wanted), key=at.__getitem__):
-        raise DataError(
-            f"the data has the extra columns {shown(extra)}, but the variables are "
-            f"{shown(list(wanted))}: drop the extra columns"
-        )
-    return [columns[at[name]] for name in wanted]
 
 
 def _own_columns(data: Dataset) -> Columns:
@@ -355,14 +346,6 @@ def _own_columns(data: Dataset) -> Columns:
         Factor(states, codes, declared=states) for codes, states in zip(data.codes, data.states, strict=True)
     ]
     return list(data.names), columns
-
-
-def _file_columns(path: str | os.PathLike[str], delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
-    from brai.data.text_files import read_columns
-
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        raise DataError(f"the path is {shown(path)}: give the path of a file")
-    return read_columns(Path(path), delimiter, without)
 
 
 def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[Any, ...]]:

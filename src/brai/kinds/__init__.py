@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from brai.kinds.base import Kind
 
-KINDS = {"discrete": "brai.kinds.discrete.kind"}  # modules that define KIND
+KINDS = {
+    "discrete": "brai.kinds.discrete.kind",
+    "gaussian": "brai.kinds.gaussian.kind",
+}  # modules that define KIND
 
 _loaded: dict[str, Kind] = {}
 
@@ -22,7 +25,7 @@ def register(kind: Kind) -> None:
 
 
 def table_of(X: Any) -> Any:
-    """X as a table: unchanged if it is a table of any kind, else a discrete table by `Dataset.of`."""
+    """X as a table: unchanged if it is a table of any kind, else by `Dataset.of`."""
     from brai.data.dataset import Dataset
     from brai.kinds.base import Table
 

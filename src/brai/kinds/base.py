@@ -57,7 +57,21 @@ class Kind(ABC):
     """A kind of data. Samples, terms and workspaces are NamedTuples, the arguments of its own kernels."""
 
     name: str
-    scores: tuple[str, ...]  # names of its family scores
+    scores: tuple[str, ...]  # names of its family scores; the first is the marginal likelihood, the default
+    ess_choices: tuple[float, ...] = (1.0,)  # what ess="auto" chooses from, rising; 1 is one of them
+    test_level: float | None = None  # of the G-test, if that is the default instead of the paper's C1
+    network_file = "network.json"  # the usual name of a file with parameters
+    per_table = False  # whether there is an ess="table"
+
+    def score_named(self, name: str) -> str:
+        """The name of a family score; "auto" is the marginal likelihood."""
+        if name == "auto":
+            return self.scores[0]
+        if name not in self.scores:
+            raise ValueError(
+                f"unknown score {name!r} for {self.name} data: choose one of {', '.join(self.scores)}, or 'auto'"
+            )
+        return name
 
     # --- tables ---
 

@@ -4,10 +4,14 @@
   Geiger & Chickering 1995), the paper's score with ess = 1. All declared states count; parent
   configurations that do not occur contribute nothing.
 - ``bic``: log-likelihood minus log(N) / 2 for each free parameter.
+- ``bge``: the same for measurements, under a normal-Wishart prior (`brai.kinds.gaussian.bge`). ``ess`` is the
+  weight of the prior in rows.
 - ``qnml``: log-likelihood minus the difference of two penalties of normalised maximum likelihood (NML), that of
   the family and that of the parents (Silander et al. 2018). It has no hyperparameter.
 
 A structure prior (`brai.graphs.priors`) is added to the score of each family.
+
+``auto`` is the marginal likelihood of the kind of data: BDeu or BGe.
 
 Scores are in nats, and always computed on the full data, not on a bootstrap sample.
 """
@@ -37,14 +41,13 @@ class FamilyScores:
     def __init__(
         self,
         data: Table,
-        score: str = "bdeu",
+        score: str = "auto",
         ess: float | str = 1.0,
         capacity: int = 1_000_000,
         prior: Prior = NO_PRIOR,
     ):
         self.kind = kind_of(data)
-        if score not in self.kind.scores:
-            raise ValueError(f"unknown score {score!r}: choose one of {', '.join(self.kind.scores)}")
+        score = self.kind.score_named(score)
         self.data, self.score, self.capacity, self.prior = data, score, capacity, prior
         self.ess = check_ess(ess)
         self._terms = self.kind.score_terms(data, score, self.ess)

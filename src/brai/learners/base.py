@@ -94,6 +94,12 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         )
 
     @property
+    def score_(self) -> str:
+        """The name of the family score that was used."""
+        check_is_fitted(self)
+        return kind_of(self._train).score_named(self.family_score)
+
+    @property
     def _parameter_ess(self) -> float | str:
         """The ess of parameters: as given; averaged over, for each family, if it was left to the data."""
         return "table" if isinstance(self.ess, str) else self.ess_

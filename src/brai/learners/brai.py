@@ -68,8 +68,10 @@ class BRAI(RecursiveLearner):
     Parameters
     ----------
     s : int, bootstrap samples at each node of the tree
-    ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), see CITest.of
-    family_score : {"bdeu", "bic", "qnml"}, the score of graphs (brai.kinds.scores)
+    ci_test : "auto" or as in RAI. "auto" is CITest("cmi-c1", threshold=1.0), for measurements
+        CITest("g2", alpha=0.01); see CITest.of
+    family_score : the score of graphs (brai.kinds.scores): "bdeu", "bic" or "qnml" for discrete data, "bge" or
+        "bic" for measurements; "auto" is the first of these
     ess : float, equivalent sample size of BDeu; "table" is the best for each table (brai.kinds.discrete.any_ess);
         "auto" chooses on the data (brai.search.hyperparameters)
     structure_prior : "uniform", "fair", {"strength": number} or {"edges": expected number of edges}, the prior
@@ -129,7 +131,7 @@ class BRAI(RecursiveLearner):
         s: int = 3,
         ci_test: Any = "auto",
         *,
-        family_score: str = "bdeu",
+        family_score: str = "auto",
         ess: Any = "auto",
         structure_prior: Any = "auto",
         polish: bool = True,
@@ -179,7 +181,7 @@ class BRAI(RecursiveLearner):
         v-structures (CITest.colliders) are not in the paper.
         """
         test = CITest("cmi", threshold="auto")
-        settings: dict[str, Any] = {"ci_test": test, "family_score": "bdeu", "ess": 1.0, "polish": False}
+        settings: dict[str, Any] = {"ci_test": test, "family_score": "auto", "ess": 1.0, "polish": False}
         settings |= {"structure_prior": "uniform", "posterior_from": "tree", "draw": "paper"}
         return cls(s, random_state=random_state, verbose=verbose, **{**settings, **changes})
 
@@ -229,7 +231,7 @@ class BRAI(RecursiveLearner):
     def _rescored(self, scores: FamilyScores, found: Polished, deadline: float) -> tuple[FamilyScores, bool]:
         """The scores with the ess that suits the best graph, and whether these are others than before."""
         before = Settled(self.ess_, self.structure_prior_, tuple(self.hyperparameters_))
-        if self.ess != "auto" or self.family_score != "bdeu" or time.monotonic() > deadline:
+        if self.ess != "auto" or scores.score != scores.kind.scores[0] or time.monotonic() > deadline:
             return scores, False
         names = scores.data.names
         most = limits(self.max_parents, [found.families], len(names)).tolist()

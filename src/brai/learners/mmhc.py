@@ -51,7 +51,7 @@ class MMHC(StructureLearner):
         ties: Literal["auto", "columns"] = "auto",
         max_parents: int | None = None,
         knowledge: Any = None,
-        family_score: str = "bdeu",
+        family_score: str = "auto",
         ess: Any = 1.0,
         structure_prior: Any = "uniform",
     ):

@@ -80,7 +80,7 @@ class RecursiveLearner(StructureLearner):
         test = (
             self.ci_test
             if isinstance(self.ci_test, Oracle)
-            else CITest.of(self.ci_test, bootstrap=self.bootstraps)
+            else CITest.of(self.ci_test, bootstrap=self.bootstraps, alpha=scores.kind.test_level)
         )
         if isinstance(test, Oracle) or test.threshold != "auto":
             learner = self._learner(scores, test, deadline)
@@ -162,8 +162,9 @@ class RAI(RecursiveLearner):
 
     Parameters
     ----------
-    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle; the conditional-independence test
-    family_score : {"bdeu", "bic"}, the score that log_score_ reports; it does not affect the graph
+    ci_test : {"cmi-c1", "cmi", "g2", "bayes-factor", "auto"}, CITest or Oracle; the conditional-independence test.
+        "auto" is cmi-c1, the paper's; for measurements it is the G-test (Fisher's z) at the level 0.01
+    family_score : as in BRAI, the score that log_score_ reports; it does not affect the graph
     ess : float, equivalent sample size of BDeu (a Bayes-factor test has its own, CITest.ess)
     max_order : int, size of the largest condition set, or None for no limit
     max_tests : int, CI tests after which no group is refined further (with a warning), or None for no limit
@@ -193,9 +194,9 @@ class RAI(RecursiveLearner):
 
     def __init__(
         self,
-        ci_test: Any = "cmi-c1",
+        ci_test: Any = "auto",
         *,
-        family_score: str = "bdeu",
+        family_score: str = "auto",
         ess: float = 1.0,
         max_order: int | None = None,
         max_tests: int | None = MAX_TESTS,

@@ -34,8 +34,8 @@ class HillClimbing(StructureLearner):
     start : PDAG, the DAG to start from, or None for no edges except required ones
     allowed : (d, d) bool array in the order of columns, whether the edge i → j may be added; None for all edges
     knowledge : as in RAI. Required edges are kept even if they are more than max_parents
-    family_score, ess, structure_prior : the score to maximise ("bdeu", "bic" or "qnml"), the equivalent sample
-        size of BDeu, and the prior over DAGs that is added; as in BRAI, but not "auto" by default
+    family_score, ess, structure_prior : the score to maximise, the equivalent sample size of its prior
+        (BDeu, BGe), and the prior over DAGs that is added; as in BRAI, but not "auto" by default
     random_state : int, SeedSequence, Generator, RandomState or None, the seed of restarts
 
     Attributes
@@ -62,7 +62,7 @@ class HillClimbing(StructureLearner):
         start: PDAG | None = None,
         allowed: Any = None,
         knowledge: Any = None,
-        family_score: str = "bdeu",
+        family_score: str = "auto",
         ess: Any = 1.0,
         structure_prior: Any = "uniform",
         random_state: Any = 0,
@@ -176,7 +176,7 @@ class OrderSearch(StructureLearner):
         larger: int = 14,
         grow: bool = True,
         knowledge: Any = None,
-        family_score: str = "bdeu",
+        family_score: str = "auto",
         ess: Any = 1.0,
         structure_prior: Any = "uniform",
         random_state: Any = 0,

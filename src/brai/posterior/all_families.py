@@ -104,7 +104,7 @@ def refuse(d: int, what: Task, cost: Cost, max_gb: float, max_minutes: float) ->
 class Model(NamedTuple):
     """What a family scores: the score and its ess, the structure prior, knowledge, and a limit on parents."""
 
-    score: str = "bdeu"
+    score: str = "auto"
     ess: float | str = 1.0
     max_parents: int | None = None
     structure_prior: Any = "uniform"

@@ -92,7 +92,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     thin: int = 100,
     global_share: float = 0.1,
     clip: float = 1e-3,
-    score: str = "bdeu",
+    score: str = "auto",
     ess: float | str = 1.0,
     structure_prior: Any = "uniform",
     max_parents: int | None = None,

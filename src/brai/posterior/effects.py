@@ -100,6 +100,7 @@ class Effect:
     graphs: tuple[GraphEffect, ...]
     n_dags: int
     exact: bool
+    of_mean: bool = False  # the outcome is a measurement: tables hold its mean, rows are the values of ``change``
 
     @property
     def effect_sd(self) -> float:
@@ -113,20 +114,21 @@ class Effect:
         )
 
     def __str__(self) -> str:
-        sd = np.hypot(self.spread, self.parameter_sd)
-        width = max(len(str(state)) for state in self.cause_states)
+        sd, what = np.hypot(self.spread, self.parameter_sd), f"{'E' if self.of_mean else 'P'}({self.outcome}"
+        width = max(len(_told(state)) for state in self.cause_states)
         columns = max(15, *(len(str(state)) for state in self.outcome_states))
         lines = [
-            f"P({self.outcome} | do({self.cause})), ± one standard deviation over graphs and parameters",
+            f"{what} | do({self.cause})), ± one standard deviation over graphs and parameters",
             " ".join(["", " " * width, *(f"{state!s:>{columns}}" for state in self.outcome_states)]),
         ]
         for state, own, own_sd in zip(self.cause_states, self.distribution, sd, strict=True):
             cells = (f"{f'{p:.4f} ±{s:.4f}':>{columns}}" for p, s in zip(own, own_sd, strict=True))
-            lines.append(" ".join(["", f"{state!s:{width}}", *cells]))
+            lines.append(" ".join(["", f"{_told(state):{width}}", *cells]))
         named = [label for label, value in self.values.items() if value]
         single = len(named) == 1 and self.values[named[0]] == 1
+        single = single and not self.of_mean
         what = f"P({self.outcome} = {named[0]})" if single else f"the mean of {self.outcome}"
-        one, other = self.change
+        one, other = (_told(own) for own in self.change)
         lines += [
             f"{self.cause} from {one} to {other} changes {what} by {self.effect:+.4f}, "
             f"±{self.effect_spread:.4f} over graphs, ±{self.effect_parameter_sd:.4f} by parameters",
@@ -134,8 +136,14 @@ class Effect:
         ]
         for state, seen in zip(self.cause_states, self.support, strict=True):
             if seen < 0.9 and state in self.change:
-                lines.append(f"{self.cause} = {state} was not observed in {1 - seen:.0%} of the adjustment strata")
+                where = "" if self.of_mean else f" in {1 - seen:.0%} of the adjustment strata"
+                lines.append(f"{self.cause} = {_told(state)} was not observed{where}")
         return "\n".join(lines)
+
+
+def _told(state: Any) -> str:
+    """A state as text; fractions with six digits."""
+    return f"{state:.6g}" if isinstance(state, float) else str(state)
 
 
 def causal_effect(  # arguments: options of a public function, by keyword
@@ -200,6 +208,7 @@ def causal_effect(  # arguments: options of a public function, by keyword
         graphs=tuple(sorted(graphs, key=lambda g: (-g.probability, g.adjusted_for))),
         n_dags=average.n_dags,
         exact=average.exact,
+        of_mean=getattr(question, "of_mean", False),
     )
 
 

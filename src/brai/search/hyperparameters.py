@@ -8,9 +8,10 @@ where k_v is the number of parents of v. Z is the normaliser of the prior, for w
 product over variables of Σ_k C(d - 1, k)^(1 - κ), k up to the limit on parents. Climbs take milliseconds for tens
 of variables.
 
-1. With κ = 1, ess goes from 1 up or down the list ESS while the evidence rises.
-2. "table", an ess of its own for each table (`brai.kinds.discrete.any_ess`), is chosen instead if its evidence is
-   higher by ½ log N for each variable: each has one more parameter, over which the evidence is a maximum.
+1. With κ = 1, ess goes from 1 up or down the list `Kind.ess_choices` while the evidence rises.
+2. For discrete data "table", an ess of its own for each table (`brai.kinds.discrete.any_ess`), is chosen instead
+   if its evidence is higher by ½ log N for each variable: each has one more parameter, over which the evidence is
+   a maximum.
 3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH.
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
@@ -36,12 +37,12 @@ from brai.graphs.pdag import Draw
 from brai.graphs.priors import StructurePrior, log_choose
 from brai.kernels.interface import Prior
 from brai.kernels.parent_sets import single_gains
+from brai.kinds import kind_of
 from brai.kinds.scores import FamilyScores
 from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce
 from brai.search.hill_climbing import hill_climb
 
-ESS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
 LARGE = 200  # variables
@@ -76,14 +77,16 @@ def settle(
 ) -> Settled:
     """Replace "auto" by what has the highest evidence; other values stay.
 
-    ``data`` has its variables sorted by name. Scores other than BDeu do not depend on ess; for them it is chosen
-    by BDeu, for predictions. At ``deadline`` (`time.monotonic`) the best so far is taken.
+    ``data`` has its variables sorted by name. Scores other than the marginal likelihood do not depend on ess; for
+    them it is chosen by that, for predictions. At ``deadline`` (`time.monotonic`) the best so far is taken.
     """
     learned, chosen = structure_prior == "auto", isinstance(ess, str) and ess == "auto"
     prior = StructurePrior(1.0) if learned else StructurePrior.of(structure_prior)
     ess = 1.0 if chosen else check_ess(ess)
     if not (chosen or learned) or data.n_variables < 2:
         return Settled(ess, prior)
+    kind = kind_of(data)
+    bayes, score = kind.scores[0], kind.score_named(score)
     part = some_variables(data, bounds)
     own, inside = data.select([data.names[v] for v in part]), np.ix_(part, part)
     limits = Bounds(bounds.allowed[inside], bounds.required[inside])
@@ -91,7 +94,7 @@ def settle(
 
     def evidence(score: str, ess: float | str, prior: StructurePrior) -> float:
         key = (ess, prior.strength)
-        if key not in tried or score != "bdeu":
+        if key not in tried or score != bayes:
             scores = FamilyScores(own, score, ess, prior=Prior(prior.sizes(own.n_variables), np.zeros((0, 0))))
             tried[key] = climbed(scores, limits, max_parents) - log_normaliser(prior, own.n_variables, max_parents)
         return tried[key]
@@ -100,9 +103,10 @@ def settle(
         return time.monotonic() > deadline
 
     if chosen:
-        ess = uphill(ESS, lambda one: evidence("bdeu", one, prior), 0.0, late)
-        if not late() and evidence("bdeu", "table", prior) - _cost(own, "table") > evidence("bdeu", ess, prior):
-            ess = "table"
+        ess = uphill(kind.ess_choices, lambda one: evidence(bayes, one, prior), 0.0, late)
+        if kind.per_table and not late():
+            better = evidence(bayes, "table", prior) - _cost(own, "table") > evidence(bayes, ess, prior)
+            ess = "table" if better else ess
     if learned and not late():
         best = uphill(STRENGTHS, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
         prior = StructurePrior(best)
@@ -122,14 +126,15 @@ def reconsidered(
     start = np.zeros((data.n_variables, data.n_variables), np.uint8)
     for v, parents in best.families:
         start[list(parents), v] = 1
-    here = {one: FamilyScores(data, "bdeu", one, prior=prior).total(best.families) for one in ESS}
+    choices = scores.kind.ess_choices
+    here = {one: FamilyScores(data, ess=one, prior=prior).total(best.families) for one in choices}
     likely = sorted(here, key=lambda one: -here[one])[:AGAIN]
     found: dict[float | str, float] = {settled.ess: best.log_score}
-    others: list[float | str] = [*likely, "table"]
+    others: list[float | str] = [*likely, *["table"] * scores.kind.per_table]
     for one in others:
         if one not in found:
             found[one] = hill_climb(
-                FamilyScores(data, "bdeu", one, prior=prior),
+                FamilyScores(data, ess=one, prior=prior),
                 start=start,
                 allowed=bounds.allowed,
                 required=bounds.required,

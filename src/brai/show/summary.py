@@ -15,6 +15,7 @@ from brai.runtime.text import plain
 
 MOST = 20  # most edges listed in the text
 _SHOWN = 0.01  # the text only counts edges below this probability
+_KINDS = {"gaussian": ", measurements"}
 _OVER = {"dags": "each DAG counts by its prior", "classes": "each equivalence class counts once"}
 
 
@@ -23,6 +24,7 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
     tree, distinct = model.tree_, model.n_distinct()
     return {
         "rows": n_rows,
+        "kind": model._train.kind,
         "variables": list(model.cpdag_.names),
         "map": {
             "directed": model.mpdag_.directed_edges(),
@@ -30,7 +32,7 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
             "log_score": model.log_score_,
             "log_likelihood": model.log_likelihood_,
             "log_prior": model.log_prior_,
-            "score": model.family_score,
+            "score": model.score_,
             "ess": model.ess_,
         },
         "prior": {
@@ -99,7 +101,8 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
     best, tree = found["map"], found["tree"]
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
-        f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}",
+        f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}"
+        + _KINDS.get(found["kind"], ""),
         "",
         f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
         f"({best['score']}, ess {best['ess']}): log likelihood {best['log_likelihood']:.3f}, log prior "

@@ -115,15 +115,17 @@ class CITest:
                 check_positive(field, value)
 
     @classmethod
-    def of(cls, test: str | CITest, *, bootstrap: bool = False) -> CITest:
+    def of(cls, test: str | CITest, *, bootstrap: bool = False, alpha: float | None = None) -> CITest:
         """The test of this name; a CITest is returned unchanged.
 
-        "auto" is cmi-c1. If most tests are made on bootstrap samples, whose critical values are raised, its
-        threshold is 1 C1. That was best for B-RAI over ten networks and 500 to 5000 rows
-        (docs/results/tests-and-thresholds.md).
+        "auto" is cmi-c1, or the G-test at level ``alpha`` if the kind of data has one (`Kind.test_level`). If most
+        tests are made on bootstrap samples, whose critical values are raised, the threshold of cmi-c1 is 1 C1.
+        That was best for B-RAI over ten networks and 500 to 5000 rows (docs/results/tests-and-thresholds.md).
         """
         if isinstance(test, CITest):
             return test
+        if test == "auto" and alpha is not None:
+            return cls("g2", alpha=alpha)
         if test == "auto":
             return cls("cmi-c1", threshold=1.0 if bootstrap else None)
         return cls(test)

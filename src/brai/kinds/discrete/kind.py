@@ -29,6 +29,9 @@ class Discrete(Kind):
 
     name = "discrete"
     scores = ("bdeu", "bic", "qnml")
+    ess_choices = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+    network_file = "network.bif"
+    per_table = True
 
     def __init__(self) -> None:
         self._full: WeakKeyDictionary[Dataset, Sample] = WeakKeyDictionary()

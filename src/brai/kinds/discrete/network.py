@@ -238,6 +238,8 @@ class Network:
         """BIF 0.15 text. Reading it restores the network except the citation and the type of labels (1 is "1")."""
         return format_bif(BifContent(self.name, self.names, self.states, self.parents, self.cpts))
 
+    text = to_bif  # the usual text of a network, see `Kind.network_file`
+
     def write_bif(self, path: str | os.PathLike[str]) -> None:
         """Write `to_bif` to a file atomically, gzip-compressed if its name ends with .gz."""
         write_text(Path(path), self.to_bif())

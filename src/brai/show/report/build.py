@@ -45,7 +45,7 @@ MOST = 20_000  # most pairs in a page; if there are more, the floor is raised
 PATHS = 60  # most variables for which path probabilities are computed
 CELLS = 22  # most letters of a name in the drawing
 DIFFERENCES = 400  # most differences listed per graph
-SCORES = {"bdeu": "BDeu", "bic": "BIC"}
+SCORES = {"bdeu": "BDeu", "bge": "BGe", "bic": "BIC", "qnml": "qNML"}
 _TEMPLATE = re.compile("/\\*(style|script|data)\\*/|<!--(title)-->")
 
 
@@ -155,7 +155,7 @@ def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name
         ["Variables", f"{len(posterior.names):,}"],
         ["Learner", type(model).__name__],
         [
-            f"Best log score ({SCORES.get(model.family_score, model.family_score)})",
+            f"Best log score ({SCORES.get(model.score_, model.score_)})",
             f"{model.log_score_:,.2f}".replace("-", "−"),
         ],
         [f"{kind}s in the posterior", f"{len(posterior):,}"],

@@ -1,0 +1,171 @@
+"""Measurements as a `Kind`: second moments, BGe and BIC, linear regressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brai.data.measurements import Measurements
+from brai.data.numbers import conforming
+from brai.graphs.pdag import PDAG, Family
+from brai.kinds.base import Kind, Sizes
+from brai.kinds.gaussian import bge
+from brai.kinds.gaussian.moments import BAYES, BIC, LIKELIHOOD, Factor, Moments, Terms, register_verbs
+from brai.runtime.checks import check_ess
+
+register_verbs()
+
+SCALE = 2.0**30  # units per nat
+_APART = 32  # padding, so that threads do not write to the same cache line
+
+
+class Gaussian(Kind):
+    """The kind of measurements."""
+
+    name = "gaussian"
+    scores = ("bge", "bic")
+    ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
+    test_level = 0.01  # C1 with one degree of freedom finds a fifth of all independent pairs dependent
+
+    def __init__(self) -> None:
+        self._full: WeakKeyDictionary[Measurements, Moments] = WeakKeyDictionary()
+
+    def conforming(self, X: Any, like: Measurements) -> Measurements:
+        """Match columns by name, or by position for arrays."""
+        return conforming(X, like)
+
+    def resampled(self, data: Measurements, seed: np.random.SeedSequence) -> Measurements:
+        """A bootstrap sample as a table, with rows in the order of the data."""
+        return data.rows(np.sort(_drawn(data, seed)))
+
+    def halved(self, data: Measurements, seed: np.random.SeedSequence) -> Measurements:
+        """Half of the rows, in the order of the data."""
+        n = data.n_rows
+        return data.rows(np.sort(np.random.default_rng(seed).choice(n, max(1, n // 2), replace=False)))
+
+    def stored(self, data: Measurements) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The values, and the sorted ones before a transformation."""
+        arrays = {"values": data.values}
+        if data.reference is not None:
+            arrays["reference"] = data.reference
+        return {"transform": data.transform}, arrays
+
+    def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Measurements:
+        """The inverse of `stored`."""
+        values = arrays.take("values", "float64", len(names), None)
+        if about["transform"] not in ("none", "normal-scores"):
+            raise ValueError(f"transform is {about['transform']!r}")
+        known = None
+        if about["transform"] != "none":
+            known = arrays.take("reference", "float64", len(names), None)
+        return Measurements(values, names, about["transform"], known)
+
+    def sample(self, data: Measurements) -> Moments:
+        """Moments of all rows; cached for each table."""
+        if data not in self._full:
+            self._full[data] = Moments(_scatter(data.standardised), data.n_rows)
+        return self._full[data]
+
+    def bootstrap_sample(
+        self, data: Measurements, seed: np.random.SeedSequence, used: NDArray[np.int64] | None = None
+    ) -> Moments:
+        """Weighted moments; if ``used`` is given, only of these variables."""
+        weights = np.bincount(_drawn(data, seed), minlength=data.n_rows).astype(np.float64)
+        if used is None:
+            return Moments(_scatter(data.standardised, weights), data.n_rows)
+        scatter = np.zeros((data.n_variables, data.n_variables))
+        scatter[np.ix_(used, used)] = _scatter(data.standardised[used], weights)
+        return Moments(scatter, data.n_rows)
+
+    def workspace(self, data: Measurements, depth: int) -> Factor:
+        """A triangular matrix of the size of the condition set."""
+        return Factor(
+            np.zeros((depth, depth + 8)),
+            np.zeros(depth + 1 + _APART),
+            np.zeros((2, depth + _APART)),
+            np.zeros(1 + _APART, np.int64),
+        )
+
+    def test_terms(self, data: Measurements, test: str, ess: float) -> Terms:
+        """BGe with ess 1 for the Bayes factor, the likelihood for all others."""
+        return self._terms(data, BAYES if test == "bayes-factor" else LIKELIHOOD, 1.0)
+
+    def score_terms(self, data: Measurements, score: str, ess: float | str) -> Terms:
+        """Constants of BGe, or the penalty of BIC."""
+        return self._terms(data, BIC if score == "bic" else BAYES, float(check_ess(ess)))
+
+    def _terms(self, data: Measurements, statistic: int, ess: float) -> Terms:
+        d, n = data.n_variables, data.n_rows
+        prior = bge.Prior.of(d, ess)
+        weights = np.array([prior.weight(n, size) for size in range(d + 2)])
+        ridge = prior.t if statistic == BAYES else 0.0
+        return Terms(statistic, ridge, bge.constants(prior, n, d), weights, math.log(max(n, 1)) / 2, SCALE)
+
+    def compiled_for(self, data: Measurements) -> str:
+        """Kernels are compiled once, for floats."""
+        return "float64"
+
+    def levels(self, data: Measurements) -> NDArray[np.int64]:
+        """Not applicable: 1 for each."""
+        return np.ones(data.n_variables, np.int64)
+
+    def constant(self, data: Measurements) -> NDArray[np.bool_]:
+        """Which variables have only one value."""
+        return data.constant
+
+    def sizes(self, n_rows: int, levels: NDArray[np.int64]) -> Sizes:
+        """Bytes of values and moments."""
+        d = float(len(levels))
+        return Sizes(8.0 * n_rows * d, 8.0 * n_rows * d + 16 * d * d, 16 * d * d + 8.0 * n_rows * d, 8.0 * 20 * 20)
+
+    def predictions(
+        self, families: Sequence[Family], train: Measurements, test: Measurements, ess: float | str
+    ) -> Iterator[NDArray[np.float64]]:
+        """Log densities by multivariate t distributions."""
+        from brai.kinds.gaussian.predictions import blocks
+
+        return blocks(families, train, test, self.number(ess))
+
+    def parameters(self, dag: PDAG, data: Measurements, ess: float | str) -> Any:
+        """A `GaussianNetwork` whose parameters are posterior means."""
+        from brai.kinds.gaussian.network import GaussianNetwork
+
+        return GaussianNetwork.fit(dag, data, ess=self.number(ess))
+
+    def question(self, data: Measurements, x: int, y: int, change: Any, values: Any) -> Any:
+        """A checked query: two values of the cause."""
+        from brai.kinds.gaussian.adjustment import Question
+
+        return Question.of(data, x, y, change, values)
+
+    def adjusted(self, data: Measurements, question: Any, given: Sequence[int] | None, ess: float | str) -> Any:
+        """E(y | do(x)) by the regression of y on x and ``given``."""
+        from brai.kinds.gaussian.adjustment import adjusted
+
+        return adjusted(data, question, given, self.number(ess))
+
+    @staticmethod
+    def number(ess: float | str) -> float:
+        """The weight of the prior of parameters: as given, or 1 row."""
+        return 1.0 if isinstance(ess, str) else float(ess)
+
+
+def _drawn(data: Measurements, seed: np.random.SeedSequence) -> NDArray[np.int64]:
+    return np.random.Generator(np.random.PCG64(seed)).integers(0, data.n_rows, data.n_rows)
+
+
+def _scatter(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Scatter matrix about the mean of values (variables, rows)."""
+    rows = values if weights is None else values * weights
+    n = values.shape[1]
+    mean = rows.sum(axis=1) / n
+    found = rows @ values.T - n * np.outer(mean, mean)
+    return np.ascontiguousarray((found + found.T) / 2)
+
+
+KIND = Gaussian()
