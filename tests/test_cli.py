@@ -17,7 +17,8 @@ from brai.cli import cli, main
 from brai.show.summary import as_text
 
 SCHEMA = {
-    "brai": str, "seed": int, "data": str, "command": str, "rows": int, "variables": list,
+    "brai": str, "seed": int, "data": str, "command": str, "rows": int, "kind": str,
+    "variables": list,
     "map": {"directed": list, "undirected": list, "log_score": float, "log_likelihood": float, "log_prior": float,
             "score": str, "ess": float | str},
     "prior": {"structure": str | dict, "sentence": str, "beliefs": list, "compared": list},

@@ -384,6 +384,82 @@ def test_effects_are_regressions(rng):
         model.causal_effect("a", "c", values={"x": 1})
 
 
+def test_coefficients_of_edges_are_regressions():
+    net = known_network()
+    data = net.sample(2000, random_state=3)
+    model = BRAI(random_state=0, knowledge={"required": [("a", "b"), ("a", "c"), ("b", "c")]}).fit(data)
+    sizes = model.edge_coefficients()
+    z = data.standardised
+    slopes, *_ = np.linalg.lstsq(z[:2].T, z[2], rcond=None)
+    assert sizes.mean[[0, 1], 2] == pytest.approx(slopes, abs=0.01)
+    noise = (z[2] - slopes @ z[:2]).var()
+    assert sizes.sd[0, 2] == pytest.approx(math.sqrt(noise * np.linalg.inv(z[:2] @ z[:2].T)[0, 0]), rel=0.02)
+    assert np.isnan(sizes.mean[2, 0])
+    effects = model.total_effects(n=2000)
+    expected = GaussianNetwork.fit(model.dag_, data).total_effects()
+    assert effects.mean == pytest.approx(expected, abs=0.02)
+    assert (effects.low <= effects.mean + 1e-9).all()
+    assert effects.sd[0, 2] == pytest.approx(
+        model.causal_effect("a", "c", change=(0, 1)).effect_parameter_sd, rel=0.1
+    )
+    assert effects.sd[2, 0] == 0
+    discrete = RAI().fit({"a": [0, 1] * 20, "b": [0, 1] * 20})
+    assert discrete.edge_coefficients() is None
+    with pytest.raises(ValueError, match="causal_effect for one pair"):
+        discrete.total_effects()
+
+
+def test_total_effects_of_an_uncertain_graph(rng):
+    """Half of the DAGs of a class of two have the effect, so its mean is half of the coefficient."""
+    a = rng.normal(size=400)
+    model = BRAI(random_state=0).fit({"a": a, "b": a + rng.normal(size=400)})
+    effects = model.total_effects(n=4000)
+    single = model.causal_effect("a", "b", change=(0, 1))
+    assert effects.mean[0, 1] == pytest.approx(single.effect, abs=0.05)
+    assert effects.sd[0, 1] == pytest.approx(single.effect_sd, abs=0.05)
+
+
+# --- the command line ---
+
+
+def test_the_command_line_learns_and_answers(tmp_path):
+    from click.testing import CliRunner
+
+    from brai.cli import cli
+
+    data = known_network().sample(300, random_state=0)
+    lines = [",".join(data.names), *(",".join(map(repr, row)) for row in data.values.T.tolist())]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+
+    def run(*words):
+        return CliRunner().invoke(cli, [str(word) for word in words], catch_exceptions=False)
+
+    out = tmp_path / "out"
+    done = run("learn", tmp_path / "t.csv", "-o", out, "--quiet")
+    assert done.exit_code == 0
+    assert "300 rows, 3 variables, measurements" in done.stdout
+    assert "size" in done.stdout
+    assert "3 columns of numbers are taken as measurements" in done.stderr
+    assert GaussianNetwork.from_json((out / "network.json").read_text()).pdag == load(out / "model.brai").dag_
+    assert not (out / "network.bif").exists()
+    assert (
+        (out / "edges.csv")
+        .read_text()
+        .splitlines()[0]
+        .endswith("coefficient,low,high,model_strength,model_direction")
+    )
+    assert "Standardised coefficient" in (out / "report.html").read_text()
+    assert "mean" in run("query", out, "marginal", "c", "a=2").stdout
+    assert "standard deviation" in run("query", out, "do", "c", "b=0").stdout
+    assert "effect" in run("query", out, "effect", "a", "c").stdout
+    drawn = run("sample", out, "--rows", "-n", 3).stdout.splitlines()
+    assert drawn[0] == "a,b,c"
+    assert len(drawn) == 4
+    assert run("learn", tmp_path / "t.csv", "--kind", "a", "--quiet").exit_code == 2
+    labels = run("learn", tmp_path / "t.csv", "--transform", "normal-scores", "--json", "--quiet")
+    assert '"kind": "gaussian"' in labels.stdout
+
+
 # --- intake ---
 
 

@@ -8,7 +8,7 @@ and `brai.kinds.kind_of` returns that kind.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -61,6 +61,7 @@ class Kind(ABC):
     ess_choices: tuple[float, ...] = (1.0,)  # what ess="auto" chooses from, rising; 1 is one of them
     test_level: float | None = None  # of the G-test, if that is the default instead of the paper's C1
     network_file = "network.json"  # the usual name of a file with parameters
+    linear = False  # whether edges have coefficients
     per_table = False  # whether there is an ess="table"
 
     def score_named(self, name: str) -> str:
@@ -160,6 +161,14 @@ class Kind(ABC):
     @abstractmethod
     def parameters(self, dag: PDAG, data: Any, ess: float | str) -> Any:
         """A network: the DAG with parameters estimated from the data."""
+
+    def coefficients(self, data: Any, weights: Mapping[Family, float], ess: float | str) -> Any:
+        """Mean and sd of the coefficient of each edge over weighted families; for ``linear`` kinds."""
+        raise NotImplementedError
+
+    def total_effects(self, data: Any, dags: Sequence[Sequence[Family]], ess: float | str, rng: Any) -> Any:
+        """Total effects of all pairs, one draw of the parameters of each DAG; for ``linear`` kinds."""
+        raise NotImplementedError
 
     @abstractmethod
     def question(self, data: Any, x: int, y: int, change: Any, values: Any) -> Any:

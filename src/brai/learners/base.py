@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from brai.posterior.weighted import Floats, Posterior
 from brai.posterior.weighted import Prior as Weighing
 from brai.posterior.with_knowledge import posterior_of_classes
 from brai.runtime.checks import check_count, near
+from brai.runtime.seeds import generator
 from brai.search.hyperparameters import Settled, Tried, settle
 
 MOST_PARENTS = 4  # in climbs that choose hyperparameters, for learners without a limit
@@ -300,6 +302,49 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return kind_of(self._train).parameters(self.dag_, self._train, self._parameter_ess if ess is None else ess)
+
+    def edge_coefficients(self) -> Any:
+        """Standardised coefficients of edges, row to column: ``mean`` and ``sd`` over graphs and parameters.
+
+        Given that the edge exists; NaN if it is in no graph. None for discrete data, whose edges have tables.
+        """
+        if not kind_of(self._train).linear:
+            return None
+        names, dags, shares = self._dags()
+        weights: dict[Family, float] = defaultdict(float)
+        for dag, share in zip(dags, shares, strict=True):
+            for family in dag:
+                weights[family] += share
+        found = kind_of(self._train).coefficients(self._train.select(names), weights, self._parameter_ess)
+        rank = [names.index(name) for name in self._train.names]
+        return type(found)(*(own[np.ix_(rank, rank)] for own in found))
+
+    def total_effects(self, n: int = 1000, random_state: Any = 0) -> Any:
+        """Total causal effects of all pairs of measurements, from n DAGs and parameters drawn from the posterior.
+
+        The result has ``names``, ``mean``, ``sd``, ``low`` and ``high`` (95 %) and the ``draws``: the change of
+        the mean of the column variable when the row variable is raised by one unit.
+        """
+        check_count("n", n, 1)
+        if not kind_of(self._train).linear:
+            raise ValueError("total effects of all pairs are for measurements: ask causal_effect for one pair")
+        rng = generator(random_state)
+        names, dags, shares = self._dags()
+        chosen = rng.choice(len(dags), n, p=shares)
+        data = self._train.select(names)
+        found = kind_of(data).total_effects(data, [dags[i] for i in chosen], self._parameter_ess, rng)
+        rank = [names.index(name) for name in self._train.names]
+        return type(found)(self._train.names, *(own[..., rank, :][..., rank] for own in found[1:]))
+
+    def _dags(self) -> tuple[tuple[str, ...], Sequence[Sequence[Family]], Floats]:
+        """Names, DAGs as families, and their probabilities: draws of chains, else one DAG of each class."""
+        posterior = self._predicting()
+        if posterior.chains is None:
+            names, graphs = posterior.families()
+            return tuple(names), graphs, posterior.probabilities
+        chains = posterior.chains
+        dags = [chains.families(c, t) for c, t in np.ndindex(*chains.log_scores.shape)]
+        return chains.names, dags, np.full(len(dags), 1 / len(dags))
 
     def causal_effect(  # arguments: options of a public function, by keyword
         self,

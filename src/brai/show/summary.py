@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from brai.data.columns import count
 from brai.graphs.beliefs import Belief
+from brai.learners.base import StructureLearner
 from brai.learners.brai import BRAI
 from brai.posterior.consensus import DECIDED, TIE, table
 from brai.posterior.weighted import Posterior
@@ -70,6 +73,7 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
 def _edges(model: BRAI, posterior: Posterior) -> list[dict[str, Any]]:
     """The table of edges; if the posterior is bagged, with the probabilities of the model beside it."""
     rows = table(posterior.names, posterior.edge_probabilities())
+    add_coefficients(model, rows)
     if posterior.source != "bagged":
         return rows
     edges, place = model.model_posterior().edge_probabilities(), {n: i for i, n in enumerate(model.dag_.names)}
@@ -79,6 +83,22 @@ def _edges(model: BRAI, posterior: Posterior) -> list[dict[str, Any]]:
         direction = float(edges[i, j] / strength) if strength > 0 else None
         row |= {"model_strength": strength, "model_direction": direction}
     return rows
+
+
+def add_coefficients(model: StructureLearner, rows: list[dict[str, Any]]) -> None:
+    """Add the standardised coefficient of each edge and its 95 % interval; nothing for discrete data."""
+    sizes = model.edge_coefficients()
+    if sizes is None:
+        return
+    place = {name: i for i, name in enumerate(model.feature_names_in_)}
+    for row in rows:
+        i, j = place[row["from"]], place[row["to"]]
+        if np.isnan(sizes.mean[i, j]):
+            i, j = j, i
+        mean, sd = float(sizes.mean[i, j]), float(sizes.sd[i, j])
+        known = not np.isnan(mean)
+        row |= {"coefficient": mean if known else None, "low": mean - 1.96 * sd if known else None}
+        row["high"] = mean + 1.96 * sd if known else None
 
 
 def _search(model: BRAI) -> dict[str, Any]:
@@ -98,11 +118,10 @@ def _thresholds(model: BRAI) -> dict[str, Any]:
 def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
     """The summary as text; ``files`` are the names of the files with all edges and all edge probabilities."""
     graph_file, edge_file = (f"in {name}" for name in files) if files else ("with --json",) * 2
-    best, tree = found["map"], found["tree"]
+    best, tree, measured = found["map"], found["tree"], _KINDS.get(found.get("kind", ""), "")
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
-        f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}"
-        + _KINDS.get(found["kind"], ""),
+        f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}{measured}",
         "",
         f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
         f"({best['score']}, ess {best['ess']}): log likelihood {best['log_likelihood']:.3f}, log prior "
@@ -186,12 +205,18 @@ def _rows(posterior: dict[str, Any], where: str) -> list[str]:
         bagged = "model_strength" in rows[0]
         if bagged:
             head.append("  model is P(adjacent) of the chains on the data alone, without halves of the rows")
-        head.append(f"  {'edge':<{width}}  strength  direction" + "     model" * bagged)
+        sized = "coefficient" in rows[0]
+        if sized:
+            head.append("  size is the standardised coefficient, with its 95 % interval")
+        head.append(f"  {'edge':<{width}}  strength  direction" + "     model" * bagged + "  size" * sized)
     for row in rows:
         sign = "→" if row["direction"] > DECIDED + TIE else "–"
         edge = f"{row['from']} {sign} {row['to']}"
         model = f"  {row['model_strength']:8.1%}" if "model_strength" in row else ""
-        lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}{model}")
+        size = ""
+        if row.get("coefficient") is not None:
+            size = f"  {row['coefficient']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})"
+        lines.append(f"  {edge:<{width}}  {row['strength']:8.1%}  {row['direction']:9.1%}{model}{size}")
     lines = [*head, *_at_most(lines, where)]
     if more := len(posterior["edges"]) - len(rows):
         lines.append(f"  and {count(more, 'edge')} of strength below {_SHOWN:.0%}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -30,6 +30,7 @@ class Gaussian(Kind):
     name = "gaussian"
     scores = ("bge", "bic")
     ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
+    linear = True
     test_level = 0.01  # C1 with one degree of freedom finds a fifth of all independent pairs dependent
 
     def __init__(self) -> None:
@@ -136,6 +137,20 @@ class Gaussian(Kind):
         from brai.kinds.gaussian.network import GaussianNetwork
 
         return GaussianNetwork.fit(dag, data, ess=self.number(ess))
+
+    def coefficients(self, data: Measurements, weights: Mapping[Family, float], ess: float | str) -> Any:
+        """Standardised coefficients of edges."""
+        from brai.kinds.gaussian.effects import coefficients
+
+        return coefficients(data, weights, self.number(ess))
+
+    def total_effects(
+        self, data: Measurements, dags: Sequence[Sequence[Family]], ess: float | str, rng: Any
+    ) -> Any:
+        """Total effects of all pairs, one draw of the coefficients of each DAG."""
+        from brai.kinds.gaussian.effects import total_effects
+
+        return total_effects(data, dags, self.number(ess), rng)
 
     def question(self, data: Measurements, x: int, y: int, change: Any, values: Any) -> Any:
         """A checked query: two values of the cause."""

@@ -36,6 +36,7 @@ from brai.show.report.layout import Layout, layered
 from brai.show.report.trace import score_series
 from brai.show.report.tree import tree_view
 from brai.show.report.trust import trust
+from brai.show.summary import add_coefficients
 
 Floats: TypeAlias = NDArray[np.float64]
 Plain: TypeAlias = dict[str, Any]
@@ -113,7 +114,7 @@ def page_data(
         "title": title or f"{learner} on {data_name or 'your data'}",
         "facts": _facts(model, known, n_rows, data_name),
         "names": names,
-        **_drawing(names, edges, model.cpdag_, chains),
+        **_drawing(names, edges, model, chains),
         "bagged": known.source == "bagged",
         "blankets": _pairs(known.markov_blanket_probabilities(), symmetric=True),
         "paths": _pairs(known.path_probabilities(), symmetric=False) if len(names) <= PATHS else None,
@@ -188,11 +189,12 @@ def arranged(graph: PDAG) -> tuple[Layout, list[str], list[float]]:
     return layered(graph.adjacency, widths), labels, widths
 
 
-def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> Plain:
+def _drawing(names: tuple[str, ...], edges: Floats, model: StructureLearner, chains: Any) -> Plain:
     """Nodes with positions, and pairs in the order in which `brai.posterior.consensus` directs them."""
     strengths = np.sort(np.minimum(edges + edges.T, 1.0)[np.triu_indices(len(names), 1)])[::-1]
     floor = FLOOR if len(strengths) <= MOST else max(FLOOR, math.ceil(float(strengths[MOST]) * 1000) / 1000)
     rows = table(names, edges, floor)
+    add_coefficients(model, rows)
     rows.sort(key=lambda row: (-round(row["strength"] * row["direction"], 9), row["from"], row["to"]))
     layout, labels, widths = arranged(consensus(names, edges, direction=DECIDED).graph)
     return {
@@ -201,7 +203,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
         "y": _short(layout.y),
         "widths": _short(widths),
         "bends": [[u, v, _short(np.ravel(points))] for (u, v), points in sorted(layout.bends.items())],
-        "pairs": _rows(names, rows, best, chains),
+        "pairs": _rows(names, rows, model.cpdag_, chains),
         "floor": floor,
         "below": int((strengths > TIE).sum()) - len(rows),
     }
@@ -209,7 +211,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, best: PDAG, chains: Any) -> 
 
 def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> list[list[Any]]:
     """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains,
-    strength in the chains on the data]
+    strength in the chains on the data, standardised coefficient and its 95 % interval]
     """
     place = {name: i for i, name in enumerate(names)}
     apart = alone = None
@@ -226,8 +228,9 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
         kind = int(best.adjacency[i, j]) + 2 * int(best.adjacency[j, i])  # 1: as here, 2: turned, 3: undirected
         spread = None if apart is None else round(float(apart[i, j]), 4)
         own_strength = None if alone is None else round(float(alone[i, j] + alone[j, i]), 6)
+        size = [None if row.get(key) is None else round(row[key], 4) for key in ("coefficient", "low", "high")]
         found.append(
-            [i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread, own_strength]
+            [i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread, own_strength, size]
         )
     return found
 

@@ -35,8 +35,11 @@ const gloss = (text) => text.split(/\b(BDeu|BIC|CPDAG|DAG|MCMC|R-hat|Effective s
 
 // ---- the graph at a threshold, by the rule of brai.consensus; pairs are in the order in which it directs them ----
 
-const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart, model]) =>
-  ({ a, b, strength, direction, sure, best, apart, model, arrow: 0, on: false }));
+const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart, model, size]) =>
+  ({ a, b, strength, direction, sure, best, apart, model, size, arrow: 0, on: false }));
+const sized = pairs.some((p) => p.size[0] !== null); // measurements: edges have coefficients
+const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
+const sizeOf = (p) => p.size[0] === null ? "" : `${signed(p.size[0])} (${signed(p.size[1])} to ${signed(p.size[2])})`;
 
 function consensus(level) {
   const children = Array.from({ length: d }, () => []);
@@ -154,7 +157,8 @@ for (const pair of pairs) {
 
 function said(pair) {
   return `${short(pair.a)} ${pair.arrow ? "→" : "–"} ${short(pair.b)}\nP(adjacent) ${percent(pair.strength)}\n` +
-    `P(this direction | adjacent) ${percent(pair.direction)}` + (pair.apart === null ? "" : `\nchains differ by ${plain(pair.apart)}`);
+    `P(this direction | adjacent) ${percent(pair.direction)}` + (pair.apart === null ? "" : `\nchains differ by ${plain(pair.apart)}`) +
+    (pair.size[0] === null ? "" : `\nstandardised coefficient ${sizeOf(pair)}`);
 }
 
 function drawPair(pair) {
@@ -460,6 +464,7 @@ const columns = [
   ["P(this direction | adjacent)", (p) => p.direction, -1], ["In the best graph", (p) => [0, 3, 1, 2][p.best], -1],
   ...(pairs.some((p) => p.apart !== null) ? [["Chains differ by", (p) => p.apart, -1]] : []),
   ...(D.bagged ? [["P(adjacent), model alone", (p) => p.model, -1]] : []),
+  ...(sized ? [["Standardised coefficient (95 % interval)", (p) => Math.abs(p.size[0]), -1]] : []),
 ];
 let sorting = { column: 3, way: -1 }, limit = 100;
 $("table").tHead.append(el("tr", {}, ...columns.map(([title, key, first], c) => el("th", { scope: "col" },
@@ -491,7 +496,8 @@ function fillTable() {
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
     el("td", {}, ["no", "yes", "reversed", "undirected"][p.best]),
     columns.some(([title]) => title === "Chains differ by") ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null,
-    D.bagged ? el("td", {}, percent(p.model)) : null)));
+    D.bagged ? el("td", {}, percent(p.model)) : null,
+    sized ? el("td", {}, sizeOf(p)) : null)));
   $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}`;
   $("more").hidden = rows.length <= limit;
   $("more").textContent = `Show ${Math.min(500, rows.length - limit)} more`;
