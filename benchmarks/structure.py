@@ -121,11 +121,11 @@ def one(send: Any, folder: Path, network: str, rows: int, version: int, learner:
     send.send({"cpu_s": time.process_time() - start, **errors(found.reorder(data.names), source.pdag.to_cpdag())})
 
 
-def limited(seconds: float, *task: Any) -> dict[str, Any]:
-    """The result of `one`, or {} if it did not end in time or failed."""
+def limited(function: Callable[..., None], seconds: float, *task: Any) -> dict[str, Any]:
+    """What ``function`` sends from a process of its own, or {} if it did not end in time or failed."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(False)
-    process = context.Process(target=one, args=(send, *task))
+    process = context.Process(target=function, args=(send, *task))
     process.start()
     send.close()
     try:
@@ -138,7 +138,12 @@ def limited(seconds: float, *task: Any) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Fill the journal. A learner that did not end is not tried with more rows or on another set."""
+    """Fill the journal."""
+    fill(args, LEARNERS, one)
+
+
+def fill(args: argparse.Namespace, learners: dict[str, tuple[str, Any]], function: Callable[..., None]) -> None:
+    """Make the cells that the journal lacks. A learner that did not end is not tried on more rows or sets."""
     cells = [json.loads(line) for line in args.journal.read_text().splitlines()] if args.journal.exists() else []
     known = {(c["network"], c["rows"], c["set"], c["learner"]) for c in cells}
     stuck = {(c["network"], c["learner"]) for c in cells if "shd" not in c}
@@ -148,16 +153,16 @@ def run(args: argparse.Namespace) -> None:
                 for network in args.networks:
                     for learner in args.learners:
                         place = (network, rows, version, learner)
-                        package = LEARNERS[learner][0]
+                        package = learners[learner][0]
                         missing = package and find_spec(package) is None
                         if place in known or missing or (network, learner) in stuck:
                             continue
-                        found = limited(args.limit, args.data, *place)
+                        found = limited(function, args.limit, args.data, *place)
                         stuck |= set() if found else {(network, learner)}
                         cell = dict(zip(("network", "rows", "set", "learner"), place, strict=True)) | found
                         journal.write(json.dumps(cell) + "\n")
                         journal.flush()
-                        print(cell, flush=True)
+                        print({key: cell[key] for key in cell if not isinstance(cell[key], dict)}, flush=True)
 
 
 def show(args: argparse.Namespace) -> None:

@@ -448,7 +448,7 @@ def test_the_command_line_learns_and_answers(tmp_path):
         .splitlines()[0]
         .endswith("coefficient,low,high,model_strength,model_direction")
     )
-    assert "Standardised coefficient" in (out / "report.html").read_text()
+    assert "Coefficient (95 %)" in (out / "report.html").read_text()
     assert "mean" in run("query", out, "marginal", "c", "a=2").stdout
     assert "standard deviation" in run("query", out, "do", "c", "b=0").stdout
     assert "effect" in run("query", out, "effect", "a", "c").stdout

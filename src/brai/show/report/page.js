@@ -148,7 +148,7 @@ function head(tip, from, size) {
 const inLayout = (pair) => pair.strength >= 0.5 - 1e-9;
 for (const pair of pairs) {
   pair.line = svg("path"); pair.reach = svg("path", { class: "reach" }); pair.head = svg("path", { class: "head" });
-  pair.g = svg("g", { class: "edge off", "data-a": pair.a, "data-b": pair.b }, pair.reach, pair.line, pair.head);
+  pair.g = svg("g", { class: "edge off" + (pair.size[0] < 0 ? " minus" : ""), "data-a": pair.a, "data-b": pair.b }, pair.reach, pair.line, pair.head);
   pair.g.style.setProperty("--s", (0.8 + 1.9 * pair.strength).toFixed(2));
   pair.g.style.setProperty("--o", (0.28 + 0.72 * pair.strength).toFixed(2));
   pair.g.addEventListener("pointermove", (event) => tip(event, said(pair)));
@@ -439,7 +439,7 @@ function fillPanel() {
 
 function legend(panel) {
   const sample = (strength, kind) => {
-    const g = svg("g", { class: "edge" + (kind === "hollow" ? " hollow" : "") }, svg("path", { d: "M2 9L" + (kind ? 44 : 52) + " 9" }),
+    const g = svg("g", { class: "edge" + (kind === "hollow" || kind === "minus" ? " " + kind : "") }, svg("path", { d: "M2 9L" + (kind ? 44 : 52) + " 9" }),
       kind ? svg("path", { class: "head", d: head([53, 9], [0, 9], 11) }) : null);
     g.style.setProperty("--s", 0.8 + 1.9 * strength); g.style.setProperty("--o", 0.28 + 0.72 * strength); g.style.setProperty("--k", 1);
     return svg("svg", { viewBox: "0 0 54 18", "aria-hidden": "true" }, g);
@@ -449,7 +449,8 @@ function legend(panel) {
     sample(1, "hollow"), el("span", {}, "P(direction) from 60 to 90 %"),
     sample(1, ""), el("span", {}, "undirected: neither direction has more than 60 %, or an arrow would close a cycle"),
     sample(0.05, ""), el("span", {}, "thin and faint: improbable edge"),
-    sample(1, ""), el("span", {}, "thick and dark: probable edge")),
+    sample(1, ""), el("span", {}, "thick and dark: probable edge"),
+    ...(sized ? [sample(1, "minus"), el("span", {}, "dashed orange: negative coefficient")] : [])),
   el("h3", {}, "Controls"), el("p", {}, "Click a variable to see its Markov blanket, ancestors or descendants in the graph drawn, " +
     "with their probabilities over all graphs. Drag variables or the background to move them."),
   el("p", {}, el("kbd", {}, "/"), " finds a variable. Click the drawing, then scroll to zoom; ", el("kbd", {}, "+"), " ", el("kbd", {}, "−"), " ",
@@ -461,10 +462,11 @@ function legend(panel) {
 
 const columns = [
   ["From", (p) => D.names[p.a], 1], ["", null], ["To", (p) => D.names[p.b], 1], ["P(adjacent)", (p) => p.strength, -1],
-  ["P(this direction | adjacent)", (p) => p.direction, -1], ["In the best graph", (p) => [0, 3, 1, 2][p.best], -1],
+  ["P(this direction | adjacent)", (p) => p.direction, -1],
+  ...(sized ? [["Coefficient (95 %)", (p) => Math.abs(p.size[0]), -1]] : []),
+  ["In the best graph", (p) => [0, 3, 1, 2][p.best], -1],
   ...(pairs.some((p) => p.apart !== null) ? [["Chains differ by", (p) => p.apart, -1]] : []),
   ...(D.bagged ? [["P(adjacent), model alone", (p) => p.model, -1]] : []),
-  ...(sized ? [["Standardised coefficient (95 % interval)", (p) => Math.abs(p.size[0]), -1]] : []),
 ];
 let sorting = { column: 3, way: -1 }, limit = 100;
 $("table").tHead.append(el("tr", {}, ...columns.map(([title, key, first], c) => el("th", { scope: "col" },
@@ -494,10 +496,10 @@ function fillTable() {
   $("table").tBodies[0].replaceChildren(...rows.slice(0, limit).map((p) => el("tr", { class: p.on ? null : "undrawn" },
     el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
+    sized ? el("td", { class: "size", title: "standardised coefficient, averaged over graphs that have the edge" }, sizeOf(p)) : null,
     el("td", {}, ["no", "yes", "reversed", "undirected"][p.best]),
     columns.some(([title]) => title === "Chains differ by") ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null,
-    D.bagged ? el("td", {}, percent(p.model)) : null,
-    sized ? el("td", {}, sizeOf(p)) : null)));
+    D.bagged ? el("td", {}, percent(p.model)) : null)));
   $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}`;
   $("more").hidden = rows.length <= limit;
   $("more").textContent = `Show ${Math.min(500, rows.length - limit)} more`;
