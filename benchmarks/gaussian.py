@@ -4,9 +4,9 @@
     python benchmarks/gaussian.py show --journal FILE
 
 Samples of linear Gaussian networks whose graph is known: ECOLI70 and MAGIC-NIAB of the data folder, and random
-ones (random-D: D variables, about 1.5 D edges, coefficients from 0.3 to 1 of either sign). Learners run in processes of
-their own and are stopped after ``--limit`` seconds. A cell (network, rows, data set, learner) is a line of the
-journal; a run that was stopped continues. Peers that are not installed are left out.
+ones (random-D: D variables, about 1.5 D edges, coefficients from 0.3 to 1 of either sign). Learners run in
+processes of their own and are stopped after ``--limit`` seconds. A cell (network, rows, data set, learner) is a
+line of the journal; a run that was stopped continues. Peers that are not installed are left out.
 
 Measures: F1 of the skeleton, SHD to the true CPDAG, the mean log density of 2000 other rows under the graph with
 parameters by least squares, CPU seconds. For learners with probabilities: ECE, Brier and log loss of pairs as in

@@ -540,7 +540,7 @@ def test_a_missing_package_is_named(monkeypatch):
     def missing(module):
         raise ImportError(module)
 
-    monkeypatch.setattr(exchange, "import_module", missing)
+    monkeypatch.setattr("brai.files.with_pgmpy.import_module", missing)
     asia = brai.load_network("asia")
     for give, package in (
         (lambda: exchange.to_pgmpy(asia), "pgmpy"),

@@ -23,6 +23,7 @@ from brai import (
     Knowledge,
     OrderSearch,
     exact,
+    exchange,
     load,
     save,
 )
@@ -67,6 +68,15 @@ def test_bge_equals_determinants(rng, ess):
     families = [(x, own) for x in range(6) for n in range(6) for own in combinations(set(range(6)) - {x}, n)]
     found = FamilyScores(data, ess=ess).families(families)
     assert found == pytest.approx([brute(data, x, own, ess) for x, own in families], abs=1e-9)
+
+
+def test_bge_equals_foreign_values():
+    """Values of sumu 0.1.2 (scores.bge.BGe, a port of BiDAG's R code): ν = 0, α_mu = 1, α_w = d + 2, T = I / 2."""
+    i, j = np.arange(12)[:, None], np.arange(4)[None]
+    data = Measurements((np.sin(1.7 * i * (j + 1) + j) + 0.3 * i * (j % 2)).T, tuple("abcd"))
+    families = [(0, ()), (1, (0,)), (2, (0, 1)), (3, (0, 1, 2)), (0, (3,))]
+    golden = [-20.478393123, -22.601080992, -25.287491184, -19.699911241, -22.678814888]
+    assert FamilyScores(data).families(families) == pytest.approx(golden, abs=2e-9)
 
 
 def test_bge_is_the_integral_over_the_parameters(rng):
@@ -329,6 +339,21 @@ def test_a_network_is_estimated_and_saved():
     assert repr(again) == "GaussianNetwork(3 variables, 3 edges)"
 
 
+def test_networks_go_to_pgmpy_and_back():
+    pytest.importorskip("pgmpy")
+    net = known_network()
+    model = exchange.to_pgmpy(net)
+    assert model.check_model()
+    mean, covariance = model.to_joint_gaussian()
+    order = [list(model.nodes()).index(name) for name in net.names]
+    assert np.asarray(mean)[order] == pytest.approx(net.joint()[0], abs=1e-3)
+    assert np.asarray(covariance)[np.ix_(order, order)] == pytest.approx(net.joint()[1], abs=1e-2)
+    again = exchange.from_pgmpy(model)
+    assert again.pdag == net.pdag
+    assert again.coefficients == net.coefficients
+    assert again.variances == pytest.approx(net.variances)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -504,6 +529,25 @@ def test_frames_and_files_agree(tmp_path, rng):
     assert Dataset.from_file(tmp_path / "t.csv", drop=["b"]).names == ("a", "c")
 
 
+def test_long_columns_of_numbers_are_read_as_floats(tmp_path, monkeypatch):
+    monkeypatch.setattr("brai.data.text_files.NUMBERS", 5)
+    monkeypatch.setattr("brai.data.text_files.CELLS", 8)
+    values = np.round(np.random.default_rng(0).normal(size=(2, 40)), 6)
+    lines = [f"{a},{b}" for a, b in values.T.tolist()]
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "\n".join(lines) + "\n")
+    assert Dataset.from_file(path).values == pytest.approx(values)
+    path.write_text("a,b\n" + "\n".join([*lines, " ,1", "NA,1"]) + "\n")
+    with pytest.warns(UserWarning, match="2 of 42 rows dropped"):
+        assert Dataset.from_file(path, missing="drop").values == pytest.approx(values)
+    path.write_text("a,b\n" + "\n".join([*lines, "high,1"]) + "\n")
+    with pytest.raises(ValueError, match=r"'a'.*different numbers holds 'high' too"):
+        Dataset.from_file(path)
+    codes = [f"{i:04d},{i % 3}" for i in range(30)] * 2
+    path.write_text("a,b\n" + "\n".join(codes) + "\n")
+    assert Dataset.from_file(path).kind == "discrete"  # zero-padded numbers are codes
+
+
 def test_missing_and_infinite_values():
     holes = {"a": [1.5, None, 2.5, 3.0], "b": [1.0, 2.0, np.nan, 4.5]}
     with pytest.raises(ValueError, match=r"missing values \('a' 1, 'b' 1\), the first in row 2"):
@@ -579,3 +623,28 @@ def test_bad_tables_are_learned_without_nonsense(name):
         assert model.adjacency_probability("a", "c") < 0.5
     if name == "constant":
         assert edges[1].sum() + edges[:, 1].sum() == 0
+
+
+def test_all_problems_of_a_table_are_told_at_once(tmp_path):
+    import datetime
+
+    from click.testing import CliRunner
+
+    from brai.cli import cli
+
+    days = [datetime.date(2026, 1, 1 + i) for i in range(30)]
+    table = {"day": days, "name": [f"n{i}" for i in range(30)], "ill": [0, 1] * 15}
+    with pytest.raises(
+        ValueError, match=r"2 columns cannot be used.*'day' is of type date.*'name'.*identifier"
+    ) as told:
+        Dataset.of(table)
+    assert told.value.columns == ("day", "name")
+    with pytest.raises(ValueError, match=r"'day' is of type date") as told:
+        Dataset.of({"day": days, "ill": [0, 1] * 15})
+    assert told.value.columns == ()
+    lines = [f"{i},n{i},m {i},{i % 2}" for i in range(30)]
+    path = tmp_path / "t.csv"
+    path.write_text("id,name,full name,ill\n" + "\n".join(lines) + "\n")
+    done = CliRunner().invoke(cli, ["learn", str(path), "--quiet"])
+    assert "3 columns cannot be used" in str(done.exception)
+    assert str(done.exception).endswith("--drop id --drop name --drop 'full name'")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from brai.graphs.pdag import PDAG as PDAG
     from brai.kinds.discrete.network import Network as Network
     from brai.kinds.discrete.network import load_network as load_network
+    from brai.kinds.gaussian.network import GaussianNetwork as GaussianNetwork
     from brai.learners.bootstrap import Bootstrap as Bootstrap
     from brai.learners.brai import BRAI as BRAI
     from brai.learners.drawing import ConvergenceWarning as ConvergenceWarning
@@ -49,6 +50,7 @@ _HOME = {
     "DataError": "data.dataset",
     "Dataset": "data.dataset",
     "Exact": "learners.exact",
+    "GaussianNetwork": "kinds.gaussian.network",
     "HillClimbing": "learners.score_search",
     "Knowledge": "graphs.knowledge",
     "MMHC": "learners.mmhc",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -130,7 +131,8 @@ def in_options() -> Iterator[None]:
         try:
             yield
         except DataError as error:
-            raise DataError(_as_options(str(error))) from error
+            out = "".join(f" --drop {shlex.quote(name)}" for name in error.columns)
+            raise DataError(_as_options(str(error)) + (f":{out}" if out else "")) from error
     for one in told:
         warn(_as_options(str(one.message)))
 

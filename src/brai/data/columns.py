@@ -25,7 +25,12 @@ Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, 
 
 
 class DataError(ValueError):
-    """The data cannot be used; the message names the column, the value and the cure."""
+    """The data cannot be used; the message names the column, the value and the cure.
+
+    ``columns`` are the columns without which it could be used, if there are several of them.
+    """
+
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ from brai.data.columns import (
 from brai.data.measurements import Measurements, Transform
 from brai.data.missing import CURE, Way, settled
 from brai.data.numbers import as_measurements, file_columns, read, source_columns
+from brai.data.problems import Problems
 from brai.data.states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
 from brai.runtime.checks import near
 
@@ -243,16 +244,24 @@ class Dataset:
             raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
         declared = _declared(names, states)
         factors: list[Factor] = []
+        problems = Problems()
         for name, column in zip(names, columns, strict=True):
-            factors.append(spelled(factor(name, column), declared.get(name)))
-            if (n := factors[-1].inverse.size) != factors[0].inverse.size:
+            with problems.of(name):
+                factors.append(spelled(factor(name, column), declared.get(name)))
+        problems.tell()
+        for name, column in zip(names, factors, strict=True):
+            if (n := column.inverse.size) != factors[0].inverse.size:
                 raise DataError(
                     f"column {shown(name)} has {count(n, 'row')}, but column "
                     f"{shown(names[0])} has {factors[0].inverse.size}: give columns of equal length"
                 )
         undeclared = [i for i, column in enumerate(factors) if column.declared is None]
         factors = settled(names, factors, missing, cures[1], declared)
-        found = [encode(name, column, cures[0]) for name, column in zip(names, factors, strict=True)]
+        found = []
+        for name, column in zip(names, factors, strict=True):
+            with problems.of(name):
+                found.append(encode(name, column, cures[0]))
+        problems.tell()
         warn_of_identifiers([names[i] for i in undeclared], [factors[i] for i in undeclared])
         labels, lookups = zip(*found, strict=True)
         codes = np.empty((len(names), factors[0].inverse.size), smallest_type(max(map(len, labels))))

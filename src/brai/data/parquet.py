@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from brai.data.columns import Columns, DataError, Unread, columns_of, factor, shown, told, wrong_type
+from brai.data.columns import Columns, DataError, Numbers, Unread, columns_of, factor, shown, told, wrong_type
 from brai.data.stream import Source
 from brai.runtime import memory
 
@@ -73,6 +73,8 @@ class _Column:
             raise wrong_type(name, self.kind)
         if not self.file.metadata.num_rows:
             return found
+        if str(self.kind) in ("float", "double", "halffloat"):
+            return Numbers(self._numbers(name))
         is_dictionary = self.is_text or str(self.kind).startswith("dictionary")
         try:
             table = self._dictionary(name) if is_dictionary else self._table(name)
@@ -82,6 +84,16 @@ class _Column:
             raise _damaged(self.source, error) from None
         found = factor(name, columns_of(table)[1][table.schema.names.index(name)])
         return replace(found, declared=None) if self.is_text else found
+
+    def _numbers(self, name: str) -> Any:
+        """The column as floats, NaN where it is null."""
+        import numpy as np
+        import pyarrow
+
+        try:
+            return np.array(self._table(name).column(name).to_numpy(), np.float64)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise _damaged(self.source, error) from None
 
     def _table(self, name: str) -> Any:
         """A table with this column, of a type of known size."""

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from brai.data import stream
-from brai.data.columns import Columns, DataError, Factor, count, shown, smallest_type, told
+from brai.data.columns import Columns, DataError, Factor, Numbers, count, shown, smallest_type, told
 from brai.data.parquet import parquet_columns
 from brai.data.states import Written
 from brai.data.stream import Source
@@ -43,6 +43,7 @@ from brai.runtime import memory
 CELLS = 1 << 16  # most cells of a chunk of rows
 TEXT = 1 << 24  # characters of text after which a chunk ends
 MANY = 1 << 20  # distinct cells above which free memory is checked
+NUMBERS = 4096  # distinct cells, all numbers, above which a column is kept as floats
 SHORT = 100  # characters of a cell; a longer one counts as several
 COLUMN = 2000  # bytes of a column before its first row
 WIDE = 1 << 14  # columns above which free memory is checked
@@ -159,17 +160,35 @@ def _check_width(names: Sequence[str], source: Source) -> None:
 
 
 class Cells:
-    """A column of a text file while it is read: its distinct cells, and for each row the index of its cell."""
+    """A column of a text file while it is read: its distinct cells, and for each row the index of its cell.
+
+    A column of more than NUMBERS distinct cells, all numbers, is kept as floats from then on: distinct cells would
+    take more memory than the numbers themselves.
+    """
 
     def __init__(self, is_kept: bool = True) -> None:
         self.is_kept = is_kept
         self.index = _Index()
         self._parts: dict[np.dtype[Any], bytearray] = {}  # by integer type, which only grows
+        self._floats: bytearray | None = None
+        self._may_be_numbers = True
 
     def add(self, cells: Sequence[str]) -> None:
         """Add rows."""
         if not self.is_kept:
             return
+        if self._floats is not None:
+            self._floats.extend(_floats(cells).tobytes())
+            return
+        self._add_coded(cells)
+        if self._may_be_numbers and len(self.index) > NUMBERS:
+            known = [cell.strip() for cell in self.index]
+            self._may_be_numbers = all(map(_is_measured, known))
+            if self._may_be_numbers:
+                self._floats = bytearray(_floats(known)[self._inverse()].tobytes())
+                self.index = _Index()
+
+    def _add_coded(self, cells: Sequence[str]) -> None:
         if len(self.index) <= 256:
             try:
                 self._append(np.dtype(np.uint8), bytes(map(self.index.__getitem__, cells)))
@@ -184,13 +203,44 @@ class Cells:
         """Append to one buffer per type. An array per chunk would take too much memory if columns are many."""
         self._parts.setdefault(kind, bytearray()).extend(codes)
 
-    def factor(self) -> Factor:
-        """The column with its type; its buffers are released."""
+    def _inverse(self) -> np.ndarray[Any, Any]:
+        """For each row the index of its cell; the buffers are released."""
         parts = [np.frombuffer(own, kind) for kind, own in self._parts.items()]
-        inverse = np.concatenate([np.zeros(0, np.uint8), *parts])
         self._parts = {}
+        return np.concatenate([np.zeros(0, np.uint8), *parts])
+
+    def factor(self) -> Factor | Numbers:
+        """The column with its type; its buffers are released."""
+        if self._floats is not None:
+            return Numbers(np.frombuffer(self._floats, np.float64))
+        inverse = self._inverse()
         text = [cell.strip() for cell in self.index]
         return Factor(_typed(text), inverse, text=text)
+
+
+def _is_measured(cell: str) -> bool:
+    """Whether a cell is a number that is not written like a code, or a missing one."""
+    if not cell or cell.casefold() in NOT_AVAILABLE:
+        return True
+    return NUMBER.fullmatch(cell) is not None and not (DIGITS.fullmatch(cell) and not INTEGER.fullmatch(cell))
+
+
+def _floats(cells: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Cells as floats, NaN where they are missing."""
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
+        pass
+    found = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        own = cell.strip()
+        if own and own.casefold() not in NOT_AVAILABLE and not NUMBER.fullmatch(own):
+            raise DataError(
+                f"a column of more than {NUMBERS} different numbers holds {shown(own)} too: empty such cells, or "
+                "leave the column out (drop=, --drop)"
+            )
+        found[i] = float(own) if NUMBER.fullmatch(own) else np.nan
+    return found
 
 
 class _Index(dict[str, int]):
@@ -209,8 +259,11 @@ def _fill(columns: list[Cells], chunks: Iterator[list[list[str]]], source: Sourc
     n_rows, room = 0, MANY
     for chunk in chunks:
         n_rows += len(chunk)
-        for own, cells in zip(columns, zip(*chunk, strict=True), strict=True):
-            own.add(cells)
+        for own, name, cells in zip(columns, names, zip(*chunk, strict=True), strict=True):
+            try:
+                own.add(cells)
+            except DataError as error:
+                raise DataError(f"column {shown(name)}: {error}") from None
         held = sum(own.index.size for own in columns)
         if held > room:  # the number may double before the next check
             most, name = max(

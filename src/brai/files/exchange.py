@@ -35,7 +35,6 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import quoteattr
@@ -43,6 +42,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from brai.data.columns import shown
+from brai.files.with_pgmpy import from_pgmpy, package, to_pgmpy
 from brai.graphs.adjacency import topological_order
 from brai.graphs.pdag import PDAG, blank
 from brai.kinds.discrete.bif import normalised, write_text
@@ -50,6 +50,25 @@ from brai.kinds.discrete.network import Network, parse_json
 
 if TYPE_CHECKING:
     from brai.posterior.consensus import Row
+
+__all__ = [
+    "from_causallearn",
+    "from_graphml",
+    "from_json",
+    "from_model_string",
+    "from_pgmpy",
+    "from_pyagrum",
+    "model_string",
+    "strength_csv",
+    "strength_table",
+    "to_causallearn",
+    "to_gml",
+    "to_graphml",
+    "to_json",
+    "to_pgmpy",
+    "to_pyagrum",
+    "write_strength_table",
+]
 
 _FORMAT, _VERSION = "brai-graph", 1
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
@@ -68,13 +87,6 @@ _KIND = "kind"  # of an edge in GraphML: "directed" or "undirected"
 _ARROW, _TAIL = 1, -1  # endpoint marks of causal-learn
 
 
-def _package(module: str, install: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise ImportError(f"{install} is not installed: pip install {install}") from error
-
-
 def _check_count(names: Sequence[str]) -> None:
     """Refuse a text of too many nodes."""
     if (d := len(names)) > MAX_NODES:
@@ -88,61 +100,12 @@ def _dag(graph: PDAG, target: str) -> PDAG:
     return graph
 
 
-# --- pgmpy, pyAgrum ---------------------------------------------------------------------------------
-
-
-def to_pgmpy(network: Network) -> Any:
-    """The network as a pgmpy DiscreteBayesianNetwork, with a TabularCPD per variable; labels are unchanged."""
-    model = _package("pgmpy.models", "pgmpy").DiscreteBayesianNetwork()
-    cpd = _package("pgmpy.factors.discrete", "pgmpy").TabularCPD
-    model.name = network.name
-    model.add_nodes_from(network.names)
-    for name, parents in zip(network.names, network.parents, strict=True):
-        model.add_edges_from((network.names[p], name) for p in parents)
-    for i, (name, parents) in enumerate(zip(network.names, network.parents, strict=True)):
-        table = cpd(
-            name,
-            len(network.states[i]),
-            network.cpts[i].T,
-            evidence=[network.names[p] for p in parents] or None,
-            evidence_card=[len(network.states[p]) for p in parents] or None,
-            state_names={network.names[v]: list(network.states[v]) for v in (i, *parents)},
-        )
-        model.add_cpds(table)
-    return model
-
-
-def from_pgmpy(model: Any) -> Network:
-    """The network of a pgmpy model, its variables in the order of the model's nodes."""
-    names = tuple(model.nodes())
-    if odd := [name for name in names if not isinstance(name, str)]:
-        raise ValueError(f"the node {odd[0]!r} is {type(odd[0]).__name__}: rename the nodes to text first")
-    tables = {name: model.get_cpds(name) for name in names}
-    if bare := [name for name in names if tables[name] is None]:
-        raise ValueError(f"{bare[0]!r} has no CPD: add one per node, or take the graph by PDAG.from_networkx")
-    states = {name: list(tables[name].state_names[name]) for name in names}
-    index = {name: i for i, name in enumerate(names)}
-    parents, cpts = [], []
-    for name in names:
-        family, values = list(tables[name].variables), np.asarray(tables[name].values, float)
-        for axis, other in enumerate(family):  # a table may list the states of a parent in another order
-            own = list(tables[name].state_names[other])
-            if sorted(map(repr, own)) != sorted(map(repr, states[other])):
-                raise ValueError(
-                    f"the CPD of {name!r} gives {other!r} the states {own}, but its own CPD has {states[other]}"
-                )
-            place = {label: code for code, label in enumerate(own)}
-            values = np.take(values, [place[label] for label in states[other]], axis)
-        parents.append(tuple(index[other] for other in family[1:]))
-        cpts.append(normalised(values.reshape(len(values), -1).T))
-    return Network(
-        names, tuple(tuple(states[name]) for name in names), tuple(parents), tuple(cpts), model.name or ""
-    )
+# --- pyAgrum ---------------------------------------------------------------------------------
 
 
 def to_pyagrum(network: Network) -> Any:
     """The network as a pyagrum.BayesNet; labels become their str(), because pyAgrum has only text labels."""
-    gum = _package("pyagrum", "pyagrum")
+    gum = package("pyagrum", "pyagrum")
     model = gum.BayesNet(network.name)
     for name, labels in zip(network.names, network.states, strict=True):
         texts = [str(label) for label in labels]
@@ -186,10 +149,10 @@ def _axes(tensor: Any) -> list[str]:
 
 def to_causallearn(graph: PDAG) -> Any:
     """The graph as a causal-learn GeneralGraph: a → b has the endpoints tail and arrow, a – b has two tails."""
-    general = _package("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
-    node = _package("causallearn.graph.GraphNode", "causal-learn").GraphNode
-    edge = _package("causallearn.graph.Edge", "causal-learn").Edge
-    tail = _package("causallearn.graph.Endpoint", "causal-learn").Endpoint.TAIL
+    general = package("causallearn.graph.GeneralGraph", "causal-learn").GeneralGraph
+    node = package("causallearn.graph.GraphNode", "causal-learn").GraphNode
+    edge = package("causallearn.graph.Edge", "causal-learn").Edge
+    tail = package("causallearn.graph.Endpoint", "causal-learn").Endpoint.TAIL
     nodes = {name: node(name) for name in graph.names}
     found = general(list(nodes.values()))
     for a, b in graph.directed_edges():
