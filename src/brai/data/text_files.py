@@ -173,6 +173,16 @@ class Cells:
         self._floats: bytearray | None = None
         self._may_be_numbers = True
 
+    @property
+    def n_different(self) -> int:
+        """Number of distinct cells; of numbers, of all."""
+        return len(self.index) if self._floats is None else len(self._floats) // 8
+
+    @property
+    def size(self) -> int:
+        """Memory, counted in distinct cells."""
+        return self.index.size + (0 if self._floats is None else 2 * len(self._floats) // memory.CELL)
+
     def add(self, cells: Sequence[str]) -> None:
         """Add rows."""
         if not self.is_kept:
@@ -264,14 +274,13 @@ def _fill(columns: list[Cells], chunks: Iterator[list[list[str]]], source: Sourc
                 own.add(cells)
             except DataError as error:
                 raise DataError(f"column {shown(name)}: {error}") from None
-        held = sum(own.index.size for own in columns)
+        held = sum(own.size for own in columns)
         if held > room:  # the number may double before the next check
-            most, name = max(
-                zip((own.index for own in columns), names, strict=True), key=lambda pair: pair[0].size
-            )
+            most, name = max(zip(columns, names, strict=True), key=lambda pair: pair[0].size)
+            values = f"{most.n_different} different values of {shown(name)}"
             memory.check(
                 held * memory.CELL,
-                f"reading {source.name}, with {len(most)} different values of {shown(name)} in {n_rows} rows,",
+                f"reading {source.name}, with {values} in {n_rows} rows,",
                 "drop such columns (drop=, --drop), or discretise them",
             )
             room = 2 * held

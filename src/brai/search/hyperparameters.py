@@ -10,8 +10,8 @@ of variables.
 
 1. With κ = 1, ess goes from 1 up or down the list `Kind.ess_choices` while the evidence rises.
 2. For discrete data "table", an ess of its own for each table (`brai.kinds.discrete.any_ess`), is chosen instead
-   if its evidence is higher by ½ log N for each variable: each has one more parameter, over which the evidence is
-   a maximum.
+   if its evidence is higher by EACH for each variable: each has one more parameter, over which the evidence is a
+   maximum. A maximum over a parameter without meaning gains ½ nat on average.
 3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH.
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
@@ -45,6 +45,7 @@ from brai.search.hill_climbing import hill_climb
 
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
+EACH = 1.0  # nats of evidence for each variable that an ess for each table must gain
 LARGE = 200  # variables
 NEXT = 3  # variables that each brings
 AGAIN = 2  # numbers, those of highest evidence at a graph, from which climbs start to reconsider the choice
@@ -153,8 +154,8 @@ def reconsidered(
 
 
 def _cost(data: Any, ess: float | str) -> float:
-    """What the choice of an ess for each table costs: ½ log N for each variable."""
-    return data.n_variables * math.log(max(data.n_rows, 1)) / 2 if ess == "table" else 0.0
+    """What the choice of an ess for each table costs."""
+    return EACH * float(data.n_variables) if ess == "table" else 0.0
 
 
 def uphill(
