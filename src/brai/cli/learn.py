@@ -70,9 +70,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--max-parents",
                 type=click.IntRange(1),
-                default=4,
-                show_default=True,
-                help="Most parents of a node, in the search and in the MCMC chains.",
+                default=None,
+                help="Most parents of a node, in the search and in the chains.  [default: 4; 8 for measurements]",
             ),
             click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn by each MCMC chain."),
             click.option(

@@ -61,6 +61,7 @@ class Kind(ABC):
     ess_choices: tuple[float, ...] = (1.0,)  # what ess="auto" chooses from, rising; 1 is one of them
     test_level: float | None = None  # of the G-test, if that is the default instead of the paper's C1
     network_file = "network.json"  # the usual name of a file with parameters
+    max_parents = 4  # usual limit on the parents of a variable
     linear = False  # whether edges have coefficients
     per_table = False  # whether there is an ess="table"
 

@@ -34,8 +34,6 @@ from brai.runtime.checks import check_count, near
 from brai.runtime.seeds import generator
 from brai.search.hyperparameters import Settled, Tried, settle
 
-MOST_PARENTS = 4  # in climbs that choose hyperparameters, for learners without a limit
-
 
 def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
     """The allowed and the required edges between these variables."""
@@ -84,16 +82,20 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
     def _settled(self, data: Any) -> Settled:
         """The hyperparameters for this data."""
-        most = getattr(self, "max_parents", None)
         return settle(
             data,
             self.family_score,
             self.ess,
             getattr(self, "structure_prior", "uniform"),
             self._bounds(data.names),
-            MOST_PARENTS if most is None else most,
+            self._most_parents(data),
             self._deadline(),
         )
+
+    def _most_parents(self, data: Any) -> int:
+        """The limit on parents: that of the learner, or the usual one for the kind of data."""
+        most = getattr(self, "max_parents", None)
+        return kind_of(data).max_parents if most is None else int(most)
 
     @property
     def score_(self) -> str:

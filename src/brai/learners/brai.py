@@ -80,7 +80,8 @@ class BRAI(RecursiveLearner):
         (Knowledge.beliefs) are part of the prior
     polish : bool, whether to search for a better graph, starting from the tree (brai.search.from_tree);
         not with an Oracle
-    max_parents : int, largest number of parents of a node in the search and in chains. If the tree has a
+    max_parents : int, largest number of parents of a node in the search and in chains; None for 4, or 8 with
+        measurements. If the tree has a
         family with more parents that is worth it, the limit is that number, for all nodes
     posterior_from : {"bagged", "mcmc", "tree"}, what probabilities are computed from, when first asked for; see
         above
@@ -135,7 +136,7 @@ class BRAI(RecursiveLearner):
         ess: Any = "auto",
         structure_prior: Any = "auto",
         polish: bool = True,
-        max_parents: int = 4,
+        max_parents: int | None = None,
         posterior_from: Literal["bagged", "mcmc", "tree"] = "bagged",
         n_chains: int = 4,
         n_draws: int | None = None,
@@ -224,7 +225,9 @@ class BRAI(RecursiveLearner):
         self, scores: FamilyScores, tree: GGT, workers: Workers, deadline: float, seed: np.random.SeedSequence
     ) -> Polished:
         """Search for a better graph than those of the tree."""
-        table = FamilyTable(scores, max_parents=self.max_parents, **self._bounds(scores.data.names)._asdict())
+        table = FamilyTable(
+            scores, max_parents=self._most_parents(scores.data), **self._bounds(scores.data.names)._asdict()
+        )
         _, _, self.joint_parents_, self._joint = deepen(table, workers=workers, deadline=halfway(deadline))
         return polish(table, tree, deadline=deadline, seed=branch(seed, 0), workers=workers)
 
@@ -234,7 +237,7 @@ class BRAI(RecursiveLearner):
         if self.ess != "auto" or scores.score != scores.kind.scores[0] or time.monotonic() > deadline:
             return scores, False
         names = scores.data.names
-        most = limits(self.max_parents, [found.families], len(names)).tolist()
+        most = limits(self._most_parents(scores.data), [found.families], len(names)).tolist()
         best = Draw(found.families, found.log_score)
         after = reconsidered(scores, best, before, self._bounds(names), most)
         if after is before:
@@ -252,7 +255,8 @@ class BRAI(RecursiveLearner):
         for name, choices in (("draw", ("exact", "paper")), ("posterior_from", ("bagged", "mcmc", "tree"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}: choose {' or '.join(map(repr, choices))}")
-        self._check_count("n_chains", "max_parents", least=1)
+        self._check_count("n_chains", least=1)
+        self._check_count("max_parents", least=1, none="the usual limit for the kind of data")
         self._check_count("n_draws", "thin", least=1, none="a number that suits the data")
         steps = self.n_chains * (self.n_draws or 1000) * (self.thin or 100)
         if steps > MAX_STEPS:

@@ -41,7 +41,7 @@ def table_of_chains(model: Any, workers: Workers, deadline: float) -> FamilyTabl
     names = scores.data.names
     best = families_of(model.dag_.reorder(names))
     bounds = bounds_of(model._obeyed, names)._asdict()
-    table = FamilyTable(scores, max_parents=model.max_parents, slack=SLACK, **bounds)
+    table = FamilyTable(scores, max_parents=model._most_parents(data), slack=SLACK, **bounds)
     table.add(family for leaf in model.tree_.leaves for family in leaf.families)
     table.add(best)
     if (joint := getattr(model, "_joint", None)) is None:  # a loaded model

@@ -77,6 +77,7 @@ def foresee(data: Any, settings: Any, *, chains: bool = False) -> Estimate:
         chosen |= {"chains": settings.n_chains, "draws": settings.n_draws or 1000}
     kind = kind_of(data)
     chosen["kind"] = kind.name
+    chosen.setdefault("max_parents", kind.max_parents)
     found = estimate(data.n_rows, data.n_variables, states=kind.levels(data).tolist(), **chosen)
     free = available()
     if free is not None and found.bytes > SPARE * free:  # count only states that occur

@@ -147,7 +147,7 @@ class OrderSearch(StructureLearner):
     ----------
     restarts : int, number of climbs from random orders
     kicks : int, number of random perturbations (kicks) per variable after each climb, each with a local search
-    max_parents : int, size of the largest parent set that is listed
+    max_parents : int, size of the largest parent set that is listed; None for 4, or 8 with measurements
     pairs : int, number of candidate parents of each variable of which all pairs are scored
     larger : int, number of candidate parents of each variable of which larger sets are scored, 0 to 24
     grow : bool, whether parent sets near those of the best DAG may be added to the table
@@ -171,7 +171,7 @@ class OrderSearch(StructureLearner):
         *,
         restarts: int = 20,
         kicks: int = 20,
-        max_parents: int = 4,
+        max_parents: int | None = None,
         pairs: int = 60,
         larger: int = 14,
         grow: bool = True,
@@ -197,10 +197,12 @@ class OrderSearch(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         self._check_count("restarts", least=1)
-        self._check_count("kicks", "max_parents", "pairs", "larger")
+        self._check_count("kicks", "pairs", "larger")
+        self._check_count("max_parents", none="the usual limit for the kind of data")
         data, scores = self._scores(X)
         bounds = self._bounds(scores.data.names)._asdict()
-        table = FamilyTable(scores, max_parents=self.max_parents, pairs=self.pairs, larger=self.larger, **bounds)
+        most = self._most_parents(scores.data)
+        table = FamilyTable(scores, max_parents=most, pairs=self.pairs, larger=self.larger, **bounds)
         deepen(table)
         seed = seed_sequence(self.random_state)
         found = search_by_order(table, restarts=self.restarts, kicks=self.kicks, grow=self.grow, seed=seed)

@@ -12,7 +12,10 @@ of variables.
 2. For discrete data "table", an ess of its own for each table (`brai.kinds.discrete.any_ess`), is chosen instead
    if its evidence is higher by EACH for each variable: each has one more parameter, over which the evidence is a
    maximum. A maximum over a parameter without meaning gains ½ nat on average.
-3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH.
+3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH. For
+   measurements values above 1 are tried only if the climb with κ = 1 finds no edge at all: the best graph leaves out
+   edges that are merely probable, so its evidence favours a prior that is too strong, and weak edges would be lost.
+   (Discrete tables with many states need such values against edges from nothing.)
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
 most.
@@ -41,7 +44,7 @@ from brai.kinds import kind_of
 from brai.kinds.scores import FamilyScores
 from brai.runtime.checks import check_ess
 from brai.runtime.jit import announce
-from brai.search.hill_climbing import hill_climb
+from brai.search.hill_climbing import Found, hill_climb
 
 STRENGTHS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORTH = 3.0  # nats of evidence that a strength other than 1 must gain: a Bayes factor of 20
@@ -92,12 +95,15 @@ def settle(
     own, inside = data.select([data.names[v] for v in part]), np.ix_(part, part)
     limits = Bounds(bounds.allowed[inside], bounds.required[inside])
     tried: dict[tuple[float | str, float], float] = {}
+    empty: dict[tuple[float | str, float], bool] = {}
 
     def evidence(score: str, ess: float | str, prior: StructurePrior) -> float:
         key = (ess, prior.strength)
         if key not in tried or score != bayes:
             scores = FamilyScores(own, score, ess, prior=Prior(prior.sizes(own.n_variables), np.zeros((0, 0))))
-            tried[key] = climbed(scores, limits, max_parents) - log_normaliser(prior, own.n_variables, max_parents)
+            found = climbed(scores, limits, max_parents)
+            tried[key] = found.log_score - log_normaliser(prior, own.n_variables, max_parents)
+            empty[key] = not any(parents for _, parents in found.families)
         return tried[key]
 
     def late() -> bool:
@@ -109,7 +115,10 @@ def settle(
             better = evidence(bayes, "table", prior) - _cost(own, "table") > evidence(bayes, ess, prior)
             ess = "table" if better else ess
     if learned and not late():
-        best = uphill(STRENGTHS, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
+        evidence(score, ess, prior)
+        any_strength = empty[ess, 1.0] or not kind.linear
+        values = STRENGTHS if any_strength else STRENGTHS[: STRENGTHS.index(1.0) + 1]
+        best = uphill(values, lambda one: evidence(score, ess, StructurePrior(one)), WORTH, late)
         prior = StructurePrior(best)
     order = sorted(tried.items(), key=lambda one: (isinstance(one[0][0], str), one))
     return Settled(ess, prior, tuple(Tried(*key, value) for key, value in order))
@@ -175,8 +184,8 @@ def uphill(
     return values[at] if best > first + worth else 1.0
 
 
-def climbed(scores: FamilyScores, bounds: Bounds, max_parents: int) -> float:
-    """The log score of the best graph that hill climbing finds."""
+def climbed(scores: FamilyScores, bounds: Bounds, max_parents: int) -> Found:
+    """The best graph that hill climbing finds."""
     return hill_climb(
         scores,
         allowed=bounds.allowed,
@@ -184,7 +193,7 @@ def climbed(scores: FamilyScores, bounds: Bounds, max_parents: int) -> float:
         max_parents=max_parents,
         tabu=0,
         seed=np.random.SeedSequence(0),
-    ).log_score
+    )
 
 
 def log_normaliser(prior: StructurePrior, d: int, max_parents: int) -> float:

@@ -31,6 +31,7 @@ class Gaussian(Kind):
     scores = ("bge", "bic")
     ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
     linear = True
+    max_parents = 8  # a parent takes one parameter, and a score does not depend on the number of rows
     test_level = 0.01  # C1 with one degree of freedom finds a fifth of all independent pairs dependent
 
     def __init__(self) -> None:
