@@ -127,7 +127,7 @@ def test_a_budget_of_no_time_gives_a_valid_answer(hard):
         ({"posterior_from": "chain"}, "posterior_from is 'chain': choose 'bagged' or 'mcmc' or 'tree'"),
         ({"n_chains": 0}, "n_chains is 0"),
         ({"thin": -1}, "thin is -1"),
-        ({"max_parents": None}, "max_parents is None: give a whole number from 1 on$"),
+        ({"max_parents": 1.5}, "max_parents is 1.5: give a whole number from 1 on"),
         ({"n_chains": None}, "n_chains is None"),
     ],
 )

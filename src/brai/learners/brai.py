@@ -78,11 +78,9 @@ class BRAI(RecursiveLearner):
         over DAGs (brai.graphs.priors); "auto" chooses a strength on the data
     max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs
         (Knowledge.beliefs) are part of the prior
-    polish : bool, whether to search for a better graph, starting from the tree (brai.search.from_tree);
-        not with an Oracle
-    max_parents : int, largest number of parents of a node in the search and in chains; None for 4, or 8 with
-        measurements. If the tree has a
-        family with more parents that is worth it, the limit is that number, for all nodes
+    polish : bool, whether to search on from the tree (brai.search.from_tree); not with an Oracle
+    max_parents : int, most parents of a node in the search and in chains; None for 4, or 8 with measurements. A node
+        that has more in a family of the tree that is worth it keeps them
     posterior_from : {"bagged", "mcmc", "tree"}, what probabilities are computed from, when first asked for; see
         above
     n_chains : int, number of chains
