@@ -79,8 +79,8 @@ class BRAI(RecursiveLearner):
     max_order, max_tests, knowledge : as in RAI. Every graph of the tree and of chains obeys the knowledge. Beliefs
         (Knowledge.beliefs) are part of the prior
     polish : bool, whether to search on from the tree (brai.search.from_tree); not with an Oracle
-    max_parents : int, most parents of a node in the search and in chains; None for 4, or 8 with measurements. A node
-        that has more in a family of the tree that is worth it keeps them
+    max_parents : int, most parents of a node in the search and in chains; None for 4, or 8 with measurements. A
+        node that has more in a family of the tree that is worth it keeps them
     posterior_from : {"bagged", "mcmc", "tree"}, what probabilities are computed from, when first asked for; see
         above
     n_chains : int, number of chains

@@ -13,8 +13,8 @@ of variables.
    if its evidence is higher by EACH for each variable: each has one more parameter, over which the evidence is a
    maximum. A maximum over a parameter without meaning gains ½ nat on average.
 3. With this ess, κ goes from 1 up or down the list STRENGTHS. One other than 1 must be better by WORTH. For
-   measurements values above 1 are tried only if the climb with κ = 1 finds no edge at all. The best graph leaves out
-   edges that are merely probable, so its evidence favours a prior that is too strong, and weak edges are lost.
+   measurements values above 1 are tried only if the climb with κ = 1 finds no edge at all. The best graph leaves
+   out edges that are merely probable, so its evidence favours a prior that is too strong, and weak edges are lost.
    (Discrete tables with many states need such values against edges from nothing.)
 
 With more than LARGE variables the climbs are made on LARGE of them: each brings the variables that it depends on
