@@ -634,7 +634,8 @@ def test_too_many_states_are_refused() -> None:
     with error("'x0'", "1000000000001 states", "merge some or drop it"):
         Dataset.from_codes([[10**12]])
     with error("'a'", "65537 states", "merge some or drop it"):
-        Dataset.of({"b": [0] * 65_538, "a": [*range(65_536), 0, None]}, missing="label")
+        wide = {"b": [0] * 65_538, "a": [*range(65_536), 0, None]}
+        Dataset.of(wide, missing="label", kinds={"a": "discrete"})
 
 
 def test_too_many_states_of_a_file_are_refused(tmp_path: Path) -> None:
@@ -728,7 +729,7 @@ class Coloured:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Dataset.of({RED: [1.5, 2.0], "b": ["x", "y"]}),
+        lambda: Dataset.of({RED: [1.5, np.inf], "b": ["x", "y"]}),
         lambda: Dataset.of({RED: [1, None], "b": [1, 1]}),
         lambda: Dataset.of({"a": [RED, None, 1]}, missing="label"),
         lambda: Dataset.of({"a": [RED]}, states={"a": [Coloured()], RED: [1]}),
@@ -754,7 +755,7 @@ def test_messages_are_printable(make: Callable[[], object]) -> None:
 
 
 def test_messages_about_files_are_printable(tmp_path: Path) -> None:
-    for content in (f'"{RED}",b\n0.5,x\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
+    for content in (f'"{RED}",b\n0.5,x\n,y\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
         with pytest.raises(DataError) as caught:
             Dataset.from_file(write(tmp_path / "t.csv", content), delimiter="\x1b" if '"x"' in content else ",")
         assert str(caught.value).isprintable()

@@ -178,7 +178,7 @@ def test_rai_is_exact_on_population_covariances(block, monkeypatch):
     for _ in range(100):
         truth, correlation = population(rng, int(rng.integers(3, 8)))
         data = Measurements(rng.normal(size=(len(truth.names), 3)), truth.names)
-        sample = Moments(correlation * n, n)
+        sample = Moments(correlation * n, np.arange(len(correlation) + 1), n)
         monkeypatch.setattr(type(kind_of(data)), "sample", lambda self, data, own=sample: own)
         learner = Learner(data, CITest("cmi", threshold=1e-11, colliders=None))
         found = PDAG.from_parents(truth.names, [own for _, own in sorted(rai(learner))])
@@ -490,20 +490,21 @@ def test_the_command_line_learns_and_answers(tmp_path):
 
 def test_which_columns_are_measurements():
     fractions, many, few = [0.5, 1.5, 2.0] * 10, list(range(15)) * 2, [0, 1] * 15
-    assert Dataset.of({"a": fractions, "b": few}).kind == "gaussian"
+    assert Dataset.of({"a": fractions, "b": few}).kinds == ("continuous", "discrete")
+    assert Dataset.of({"a": fractions, "b": [0, 1, 2] * 10}).kinds == ("continuous", "ordered")
+    assert Dataset.of({"a": fractions, "b": [1] * 30}).kind == "gaussian"
     assert Dataset.of({"a": many, "b": many[::-1]}).kind == "gaussian"
-    assert Dataset.of({"a": many, "b": few}).kind == "discrete"
+    assert Dataset.of({"a": many, "b": few}).kinds == ("continuous", "discrete")
     assert Dataset.of({"a": few, "b": few}).kind == "discrete"
-    assert Dataset.of({"a": few, "b": few}, kinds={"a": "continuous"}).kind == "gaussian"
+    assert Dataset.of({"a": few, "b": few}, kinds={"a": "continuous"}).kinds == ("continuous", "discrete")
     assert Dataset.of({"a": many, "b": many}, kinds={"a": "discrete", "b": "discrete"}).kind == "discrete"
-    assert Dataset.of(np.array([[0.5, 1], [2, 3]])).kind == "gaussian"
-    with pytest.raises(ValueError, match=r"'a'.*measurements.*'b'.*labels"):
-        Dataset.of({"a": fractions, "b": ["x", "y"] * 15})
+    assert Dataset.of(np.array([[0.5, 1.5], [2, 3]])).kind == "gaussian"
+    assert Dataset.of({"a": fractions, "b": ["x", "y"] * 15}).kinds == ("continuous", "discrete")
     with pytest.raises(ValueError, match="does not hold numbers only"):
         Dataset.of({"a": ["x", "y"]}, kinds={"a": "continuous"})
     with pytest.raises(ValueError, match="did you mean 'age'"):
         Dataset.of({"age": [1.5, 2]}, kinds={"agge": "continuous"})
-    with pytest.raises(ValueError, match="choose 'discrete' or 'continuous'"):
+    with pytest.raises(ValueError, match="choose 'discrete', 'ordered' or 'continuous'"):
         Dataset.of({"age": [1.5, 2]}, kinds={"age": "nominal"})
 
 

@@ -50,9 +50,11 @@ from brai.data.columns import (
     shown,
     smallest_type,
 )
+from brai.data.intake import by_kinds
 from brai.data.measurements import Measurements, Transform
 from brai.data.missing import CURE, Way, settled
-from brai.data.numbers import as_measurements, file_columns, read, source_columns
+from brai.data.mixed import Mixed
+from brai.data.numbers import file_columns, read, source_columns
 from brai.data.problems import Problems
 from brai.data.states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
 from brai.runtime.checks import near
@@ -115,25 +117,24 @@ class Dataset:
     ) -> Any:
         """Convert X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
 
-        The result is a Dataset, or `Measurements` if the columns are continuous (`brai.data.numbers` has the
-        rules). `kinds` says for single columns whether they are "discrete" or "continuous"; `transform` is that of
-        measurements. `states` declares the labels of the columns it names, in code order. `names` renames the
-        columns; those of an array or a list of rows are x0, x1, … by default. `missing` says what to do with
-        missing values: "drop" drops their rows, "label" makes missing a state of its own. X is not changed.
+        The result is a Dataset, `Measurements` if the columns are continuous, or `Mixed` if some are
+        (`brai.data.intake` has the rules). `kinds` says for single columns whether they are "discrete", "ordered"
+        or "continuous"; `transform` is that of measurements. `states` declares the labels of the columns it names,
+        in code order. `names` renames the columns; those of an array or a list of rows are x0, x1, … by default.
+        `missing` says what to do with missing values: "drop" drops their rows, "label" makes missing a state of
+        its own. X is not changed.
 
         >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
         ((0, 1, 'missing'),)
         """
-        if isinstance(X, Dataset | Measurements) and states is None and names is None and kinds is None:
+        if isinstance(X, Dataset | Measurements | Mixed) and states is None and names is None and kinds is None:
             return X
         own, columns = columns_of_any(X)
         columns = list(map(read, columns))
-        listed = list(names) if isinstance(names, Iterable) else own
-        if len(listed) == len(columns):
-            found = as_measurements((listed, columns), kinds, states, missing, transform)
-            if found is not None:
-                return found
-        return cls._of_columns((own, columns), states, names, missing)
+        listed = own if names is None else list(names) if isinstance(names, Iterable) else names
+        if not isinstance(listed, list) or len(listed) != len(columns):
+            return cls._of_columns((own, columns), states, listed, missing)
+        return by_kinds((listed, columns), states, missing, kinds, transform, cls._of_columns)
 
     @classmethod
     def conforming(cls, X: Any, like: Variables) -> Dataset:
@@ -181,8 +182,7 @@ class Dataset:
         _check_known(out, names)
         kept = [i for i, name in enumerate(names) if name not in out]
         table = [names[i] for i in kept], [read(columns[i]) for i in kept]
-        found = as_measurements(table, kinds, states, missing, transform)
-        return cls._of_columns(table, states, missing=missing) if found is None else found
+        return by_kinds(table, states, missing, kinds, transform, cls._of_columns)
 
     @classmethod
     def from_codes(
@@ -236,19 +236,24 @@ class Dataset:
         names: Iterable[str] | None = None,
         missing: Way = "error",
         cures: tuple[str, str] = (UNDECLARED, CURE),
+        problems: Problems | None = None,
     ) -> Dataset:
-        """`cures` are the advice for a value that is not among the states, and for a missing value."""
+        """`cures` are the advice for a value that is not among the states, and for a missing value.
+
+        `problems` has those of other columns.
+        """
         own, columns = table
         names = check_names(own if names is None else names)
         if len(names) != len(columns):
             raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
         declared = _declared(names, states)
         factors: list[Factor] = []
-        problems = Problems()
+        problems = problems or Problems()
         for name, column in zip(names, columns, strict=True):
             with problems.of(name):
                 factors.append(spelled(factor(name, column), declared.get(name)))
-        problems.tell()
+        if len(factors) < len(names):
+            problems.tell()
         for name, column in zip(names, factors, strict=True):
             if (n := column.inverse.size) != factors[0].inverse.size:
                 raise DataError(
@@ -307,6 +312,10 @@ class Dataset:
             return _as_it_was(codes, wanted, states)  # already checked
         return Dataset(codes, wanted, states)
 
+    def rows(self, which: NDArray[np.int64]) -> Dataset:
+        """The data set of these rows; states that no longer occur are kept."""
+        return Dataset(self.codes[:, which], self.names, self.states)
+
     def signature(self) -> str:
         """A digest of names, states and codes, which tells tables apart."""
         digest = hashlib.blake2b(digest_size=16)
@@ -343,6 +352,10 @@ def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[
 
 def columns_of_any(X: Any) -> Columns:
     """Names and columns of any table, or of a file."""
+    if isinstance(X, Mixed):
+        own = dict(zip(*_own_columns(X.labels), strict=True)) if X.labels is not None else {}
+        own |= dict(zip(X.numbers.names, X.numbers.values, strict=True))
+        return list(X.names), [own[name] for name in X.names]
     return _own_columns(X) if isinstance(X, Dataset) else source_columns(X)
 
 

@@ -1,4 +1,4 @@
-"""Measurements: a table of real numbers. `brai.data.numbers` says which columns are continuous.
+"""Measurements: a table of real numbers. `brai.data.intake` says which columns are continuous.
 
 ``transform="normal-scores"`` replaces each column by normal quantiles of its ranks, for columns whose distribution
 is far from normal. Equal values have the mean of their ranks. New rows are ranked among the rows of the table.

@@ -29,7 +29,7 @@ def settled(
     """The columns with missing values resolved; `declared` holds the states that the caller gave."""
     if way not in get_args(Way):
         raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
-    holes = {i: n for i, column in enumerate(columns) if (n := int(_missing_rows(column).sum()))}
+    holes = {i: n for i, column in enumerate(columns) if (n := int(missing_rows(column).sum()))}
     if not holes:
         return list(columns)
     if way == "label":
@@ -39,7 +39,7 @@ def settled(
         return [_labelled(names[i], own) if i in holes else own for i, own in enumerate(columns)]
     whole_rows = np.ones(columns[0].inverse.size, bool)
     for i in holes:
-        whole_rows &= ~_missing_rows(columns[i])
+        whole_rows &= ~missing_rows(columns[i])
     if way == "error":
         raise DataError(f"{which(names, holes)}, the first in row {int(whole_rows.argmin()) + 1}: {cure}")
     if not whole_rows.any():
@@ -52,7 +52,8 @@ def settled(
     return [replace(column, inverse=column.inverse[whole_rows]) for column in columns]
 
 
-def _missing_rows(column: Factor) -> NDArray[np.bool_]:
+def missing_rows(column: Factor) -> NDArray[np.bool_]:
+    """Which rows are missing."""
     gone = [i for i in seen(column) if is_missing(column.values[i])]
     return np.isin(column.inverse, gone) if gone else np.zeros(column.inverse.size, bool)
 
@@ -74,7 +75,7 @@ def _labelled(name: str, column: Factor) -> Factor:
     states: Sequence[Any] | None = column.declared
     if states is None:
         present = [whole(column.values[i]) for i in seen(column) if not is_missing(column.values[i])]
-        n_rows = int((~_missing_rows(column)).sum())
+        n_rows = int((~missing_rows(column)).sum())
         states = sorted_states(name, present, n_rows)
     values = [MISSING if is_missing(value) else value for value in column.values]
     return replace(column, values=values, declared=[*states, *[MISSING] * (MISSING not in states)])

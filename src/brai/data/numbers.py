@@ -1,18 +1,14 @@
-"""Which columns of a table are measurements, and such columns as a table.
+"""Columns of numbers, and such columns as a table of measurements; `brai.data.intake` says which columns are.
 
-- A column with a fraction is continuous. So is a column of integers with more than FEW different values, if all
-  columns of the table are: these are measurements or counts. ``kinds={"age": "discrete"}`` or
-  ``{"score": "continuous"}`` decide otherwise.
-- Beside measurements, integers with few values count as numbers, too.
 - Row numbers (all integers of a range, once each) are identifiers, which is an error.
-- Missing values are an error, or their rows are dropped. Infinities are errors.
+- Missing values and infinities are errors.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,19 +25,21 @@ from brai.data.columns import (
     aligned,
     check_names,
     columns_of,
-    count,
     shown,
 )
 from brai.data.measurements import Floats, Measurements, Transform, scored, unchecked
+from brai.data.missing import which
+from brai.data.problems import Problems
 from brai.data.states import IDENTIFIER_ROWS, Written, is_missing
 from brai.data.text_files import read_columns
-from brai.runtime.checks import near
 
 FEW = 12  # different integers up to which a column holds labels
 LOOKED = 1000  # rows that are looked at first
 LARGEST = 1000  # bits of an integer that counts as a number
 TAILS = 10.0  # excess kurtosis above which a column is far from normal
+SKEWED = 2.0  # skewness, likewise
 HEAVY = 5  # columns that a message names
+CURE = 'Dataset.of(X, missing="drop") removes these rows; or impute them'
 
 
 def source_columns(X: Any) -> Columns:
@@ -70,8 +68,12 @@ class Looks(NamedTuple):
     """What a column of numbers looks like."""
 
     fractions: bool
-    many: bool  # integers with more than FEW different values
-    rows: int
+    distinct: int  # different values, up to FEW + 1; of fractions not counted further
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it holds measurements: fractions, or more than FEW different integers."""
+        return self.fractions or self.distinct > FEW
 
 
 def numbers(column: Any) -> Floats | None:
@@ -120,13 +122,12 @@ def _is_number(value: Any) -> bool:
 
 
 def looks(values: Floats) -> Looks:
-    """Whether there are fractions, and whether there are many different integers."""
-    n = len(values)
+    """Whether there are fractions, and how many different integers."""
     first = values[:LOOKED]
     if (first[np.isfinite(first)] % 1 != 0).any():
-        return Looks(True, False, n)
+        return Looks(True, FEW + 1)
     known = values[np.isfinite(values)]
-    return Looks(bool((known % 1 != 0).any()), len(np.unique(known)) > FEW, n)
+    return Looks(bool((known % 1 != 0).any()), min(len(np.unique(known)), FEW + 1))
 
 
 def _counts_rows(values: Floats) -> bool:
@@ -137,40 +138,31 @@ def _counts_rows(values: Floats) -> bool:
     return bool((np.diff(np.sort(values)) == 1).all())
 
 
-def measured(
-    names: Sequence[str],
-    columns: Sequence[Floats],
-    missing: str,
-    transform: Transform,
-    given: Mapping[str, str],
-) -> Measurements:
-    """Columns of numbers as a table; missing values are an error or dropped."""
-    values = np.stack(columns)
-    if rows := [name for name, own in zip(names, values, strict=True) if name not in given and _counts_rows(own)]:
+def check_column(name: str, values: Floats, given: Collection[str]) -> None:
+    """DataError if a column of numbers is an identifier (unless its kind is given) or has infinities."""
+    if name not in given and _counts_rows(values):
         raise DataError(
-            f"column {shown(rows[0])} has {values.shape[1]} different values in {values.shape[1]} rows, all "
-            f"integers from {values[names.index(rows[0])].min():.0f} on, like an identifier: drop it, or name it "
-            "in kinds="
+            f"column {shown(name)} has {len(values)} different values in {len(values)} rows, all integers from "
+            f"{values.min():.0f} on, like an identifier: drop it, or name it in kinds="
         )
     if (endless := np.isinf(values)).any():
-        which = np.flatnonzero(endless.any(axis=1)).tolist()
-        told = ", ".join(f"{shown(names[v])} (row {int(endless[v].argmax()) + 1})" for v in which[:HEAVY])
-        raise DataError(f"infinite values in {told}: correct them, or drop those rows")
-    gone = np.isnan(values)
-    if gone.any():
-        holes = gone.sum(axis=1)
-        told = ", ".join(f"{shown(names[v])} {holes[v]}" for v in np.flatnonzero(holes)[:10])
-        if missing != "drop":
-            row = int(gone.any(axis=0).argmax()) + 1
-            raise DataError(
-                f"missing values ({told}), the first in row {row}: "
-                'Dataset.of(X, missing="drop") removes these rows; or impute them'
-            )
-        kept: NDArray[np.bool_] = np.logical_not(gone.any(axis=0))
-        if not kept.any():
-            raise DataError(f"missing values ({told}), and no row is complete: impute them, or drop such columns")
-        warnings.warn(f"{int((~kept).sum())} of {len(kept)} rows dropped: missing values ({told})", stacklevel=5)
-        values = values[:, kept]
+        row = int(endless.argmax()) + 1
+        raise DataError(f"infinite values in {shown(name)} (row {row}): correct them, or drop those rows")
+
+
+def measured(
+    names: Sequence[str], columns: Sequence[Floats], transform: Transform = "none", given: Collection[str] = ()
+) -> Measurements:
+    """Columns of numbers as a table."""
+    problems = Problems()
+    for name, own in zip(names, columns, strict=True):
+        with problems.of(name):
+            check_column(name, own, given)
+    problems.tell()
+    values = np.stack(columns)
+    if (gone := np.isnan(values)).any():
+        holes = {v: n for v, n in enumerate(gone.sum(axis=1).tolist()) if n}
+        raise DataError(f"{which(names, holes)}, the first in row {int(gone.any(axis=0).argmax()) + 1}: {CURE}")
     if transform == "normal-scores":
         return scored(values, tuple(names))
     if transform != "none":
@@ -179,12 +171,29 @@ def measured(
     return Measurements(values, tuple(names))
 
 
+class TailsWarning(UserWarning):
+    """A measurement is far from normal."""
+
+
+def far_from_normal(table: Measurements) -> list[int]:
+    """Which measurements are far from normal, by excess kurtosis or skewness."""
+    if table.n_rows < 20:
+        return []
+    skew = np.mean(table.standardised**3, axis=1)
+    return np.flatnonzero((_excess(table) > TAILS) | (np.abs(skew) > SKEWED)).tolist()
+
+
+def _excess(table: Measurements) -> Floats:
+    """Excess kurtosis."""
+    return np.asarray(np.mean(table.standardised**4, axis=1) - 3)
+
+
 def _warn_of_tails(names: Sequence[str], values: Floats) -> None:
     """Warn of columns that are far from normal, by their excess kurtosis."""
     table = unchecked(values, tuple(names))
     if table.n_rows < 20:
         return
-    excess = np.mean(table.standardised**4, axis=1) - 3
+    excess = _excess(table)
     if heavy := np.flatnonzero(excess > TAILS).tolist():
         told = ", ".join(
             f"{shown(names[v])} ({excess[v]:.0f})" for v in sorted(heavy, key=lambda v: -excess[v])[:HEAVY]
@@ -193,62 +202,9 @@ def _warn_of_tails(names: Sequence[str], values: Floats) -> None:
         warnings.warn(
             f"far from normal, with heavy tails or outliers (excess kurtosis): {told}{more}: look at these "
             'columns, or use transform="normal-scores"',
+            TailsWarning,
             stacklevel=5,
         )
-
-
-def kinds_of(names: Sequence[str], given: Mapping[str, str] | None) -> dict[str, str]:
-    """The kinds that the caller states, checked."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise DataError(f"kinds= is of type {type(given).__name__}: give a dict of column name → kind")
-    for name, kind in given.items():
-        if name not in names:
-            hint = near(str(name), [str(n) for n in names])
-            raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")
-        if kind not in ("discrete", "continuous"):
-            raise DataError(f"the kind of {shown(name)} is {shown(kind)}: choose 'discrete' or 'continuous'")
-    return {str(name): kind for name, kind in given.items()}
-
-
-def as_measurements(
-    table: Columns,
-    kinds: Mapping[str, str] | None,
-    states: Mapping[str, Any] | None,
-    missing: str,
-    transform: Transform,
-) -> Measurements | None:
-    """The table if its columns are continuous; None if they are discrete; DataError if there are both."""
-    names, columns = [str(name) for name in table[0]], table[1]
-    given = kinds_of(names, kinds)
-    discrete = {name for name, kind in given.items() if kind == "discrete"}
-    discrete |= set(map(str, states)) if isinstance(states, Mapping) else set()
-    seen: dict[int, Looks] = {}
-    for i, name in enumerate(names):
-        if name not in discrete and (own := numbers(columns[i])) is not None:
-            seen[i] = looks(own)
-    told = [i for i, name in enumerate(names) if given.get(name) == "continuous"]
-    if wrong := [names[i] for i in told if i not in seen]:
-        raise DataError(
-            f"column {shown(wrong[0])} does not hold numbers only, so it is not continuous: convert it"
-        )
-    certain = told + [i for i, look in seen.items() if look.fractions and i not in told]
-    if not certain and not (len(seen) == len(names) and all(look.many for look in seen.values())):
-        return None
-    if labels := [name for i, name in enumerate(names) if i not in seen]:
-        raise DataError(
-            f"the columns {shown([names[i] for i in certain])} are measurements, but {shown(labels)} are labels: "
-            "drop the one or the other, or cut the measurements into classes (pandas.qcut)"
-        )
-    check_names(names)
-    for i, look in seen.items():
-        if look.rows != seen[0].rows:
-            raise DataError(
-                f"column {shown(names[i])} has {count(look.rows, 'row')}, but column {shown(names[0])} has "
-                f"{seen[0].rows}: give columns of equal length"
-            )
-    return measured(names, [numbers(own) for own in columns], missing, transform, given)  # type: ignore[misc]
 
 
 def measurements_of(X: Any) -> Measurements:
@@ -256,10 +212,17 @@ def measurements_of(X: Any) -> Measurements:
     if isinstance(X, Measurements):
         return X
     names, columns = source_columns(X)
-    kinds = dict.fromkeys(map(str, names), "continuous")
-    found = as_measurements((names, list(map(read, columns))), kinds, None, "error", "none")
-    assert found is not None
-    return found
+    found = []
+    for name, column in zip(names, columns, strict=True):
+        if (own := numbers(read(column))) is None:
+            raise not_numbers(name)
+        found.append(own)
+    return measured(check_names(names), found, given=set(map(str, names)))
+
+
+def not_numbers(name: str) -> DataError:
+    """The error for a column that should hold numbers."""
+    return DataError(f"column {shown(name)} does not hold numbers only, so it is not continuous: convert it")
 
 
 def conforming(X: Any, like: Measurements) -> Measurements:

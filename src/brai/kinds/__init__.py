@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 KINDS = {
     "discrete": "brai.kinds.discrete.kind",
     "gaussian": "brai.kinds.gaussian.kind",
+    "mixed": "brai.kinds.mixed.kind",
 }  # modules that define KIND
 
 _loaded: dict[str, Kind] = {}

@@ -26,12 +26,19 @@ _looked_at: set[tuple[int, str]] = set()  # a look-up on disk takes longer than 
 
 
 def _digest() -> str:
-    """Digest of this file and of all kernel files."""
+    """Digest of this file, of all kernel files, and of those files of kinds that hold compiled functions."""
     digest = hashlib.blake2b(digest_size=16)
     package = Path(__file__).parents[1]
-    compiled = sorted((*(package / "kernels").glob("*.py"), *(package / "kinds").rglob("*.py")))
-    for file in (Path(__file__), *compiled):
-        digest.update(file.read_bytes())
+    texts = [
+        Path(__file__).read_bytes(),
+        *(file.read_bytes() for file in sorted((package / "kernels").glob("*.py"))),
+    ]
+    of_kinds = (file.read_bytes() for file in sorted((package / "kinds").rglob("*.py")))
+    texts += [
+        text for text in of_kinds if any(f"\n@{own}\n".encode() in text for own in ("njit", "lean", "inner"))
+    ]
+    for text in texts:
+        digest.update(text)
     return digest.hexdigest()
 
 

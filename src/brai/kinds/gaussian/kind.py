@@ -70,7 +70,7 @@ class Gaussian(Kind):
     def sample(self, data: Measurements) -> Moments:
         """Moments of all rows; cached for each table."""
         if data not in self._full:
-            self._full[data] = Moments(_scatter(data.standardised), data.n_rows)
+            self._full[data] = Moments(scatter_of(data.standardised), _single(data), data.n_rows)
         return self._full[data]
 
     def bootstrap_sample(
@@ -79,34 +79,22 @@ class Gaussian(Kind):
         """Weighted moments; if ``used`` is given, only of these variables."""
         weights = np.bincount(_drawn(data, seed), minlength=data.n_rows).astype(np.float64)
         if used is None:
-            return Moments(_scatter(data.standardised, weights), data.n_rows)
+            return Moments(scatter_of(data.standardised, weights), _single(data), data.n_rows)
         scatter = np.zeros((data.n_variables, data.n_variables))
-        scatter[np.ix_(used, used)] = _scatter(data.standardised[used], weights)
-        return Moments(scatter, data.n_rows)
+        scatter[np.ix_(used, used)] = scatter_of(data.standardised[used], weights)
+        return Moments(scatter, _single(data), data.n_rows)
 
     def workspace(self, data: Measurements, depth: int) -> Factor:
         """A triangular matrix of the size of the condition set."""
-        return Factor(
-            np.zeros((depth, depth + 8)),
-            np.zeros(depth + 1 + _APART),
-            np.zeros((2, depth + _APART)),
-            np.zeros(1 + _APART, np.int64),
-        )
+        return factor_for(depth, depth)
 
     def test_terms(self, data: Measurements, test: str, ess: float) -> Terms:
         """BGe with ess 1 for the Bayes factor, the likelihood for all others."""
-        return self._terms(data, BAYES if test == "bayes-factor" else LIKELIHOOD, 1.0)
+        return terms_of(data.n_variables, data.n_rows, BAYES if test == "bayes-factor" else LIKELIHOOD, 1.0)
 
     def score_terms(self, data: Measurements, score: str, ess: float | str) -> Terms:
         """Constants of BGe, or the penalty of BIC."""
-        return self._terms(data, BIC if score == "bic" else BAYES, float(check_ess(ess)))
-
-    def _terms(self, data: Measurements, statistic: int, ess: float) -> Terms:
-        d, n = data.n_variables, data.n_rows
-        prior = bge.Prior.of(d, ess)
-        weights = np.array([prior.weight(n, size) for size in range(d + 2)])
-        ridge = prior.t if statistic == BAYES else 0.0
-        return Terms(statistic, ridge, bge.constants(prior, n, d), weights, math.log(max(n, 1)) / 2, SCALE)
+        return terms_of(data.n_variables, data.n_rows, BIC if score == "bic" else BAYES, float(check_ess(ess)))
 
     def compiled_for(self, data: Measurements) -> str:
         """Kernels are compiled once, for floats."""
@@ -175,8 +163,33 @@ def _drawn(data: Measurements, seed: np.random.SeedSequence) -> NDArray[np.int64
     return np.random.Generator(np.random.PCG64(seed)).integers(0, data.n_rows, data.n_rows)
 
 
-def _scatter(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Scatter matrix about the mean of values (variables, rows)."""
+def _single(data: Measurements) -> NDArray[np.int64]:
+    """One column for each variable."""
+    return np.arange(data.n_variables + 1)
+
+
+def terms_of(n_columns: int, n_rows: int, statistic: int, ess: float, scale: float = SCALE) -> Terms:
+    """What a statistic or score of this many columns and rows is made of."""
+    prior = bge.Prior.of(n_columns, ess)
+    weights = np.array([prior.weight(n_rows, size) for size in range(n_columns + 2)])
+    ridge = prior.t if statistic == BAYES else 0.0
+    constants = bge.constants(prior, n_rows, n_columns)
+    return Terms(statistic, ridge, constants, weights, math.log(max(n_rows, 1)) / 2, scale)
+
+
+def factor_for(depth: int, size: int) -> Factor:
+    """A workspace for ``depth`` variables with ``size`` columns."""
+    return Factor(
+        np.zeros((size, size + 8)),
+        np.zeros(size + _APART, np.int64),
+        np.zeros(size + 1 + _APART),
+        np.zeros(depth + 1 + _APART, np.int64),
+        np.zeros(1 + _APART, np.int64),
+    )
+
+
+def scatter_of(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Scatter matrix about the mean of values (columns, rows)."""
     rows = values if weights is None else values * weights
     n = values.shape[1]
     mean = rows.sum(axis=1) / n
