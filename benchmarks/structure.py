@@ -142,8 +142,16 @@ def run(args: argparse.Namespace) -> None:
     fill(args, LEARNERS, one)
 
 
-def fill(args: argparse.Namespace, learners: dict[str, tuple[str, Any]], function: Callable[..., None]) -> None:
-    """Make the cells that the journal lacks. A learner that did not end is not tried on more rows or sets."""
+def fill(
+    args: argparse.Namespace,
+    learners: dict[str, tuple[str, Any]],
+    function: Callable[..., None],
+    within: Callable[..., dict[str, Any]] = limited,
+) -> None:
+    """Make the cells that the journal lacks. A learner that did not end is not tried on more rows or sets.
+
+    ``within`` runs a task within a time limit, like `limited`.
+    """
     cells = [json.loads(line) for line in args.journal.read_text().splitlines()] if args.journal.exists() else []
     known = {(c["network"], c["rows"], c["set"], c["learner"]) for c in cells}
     stuck = {(c["network"], c["learner"]) for c in cells if "shd" not in c}
@@ -157,7 +165,7 @@ def fill(args: argparse.Namespace, learners: dict[str, tuple[str, Any]], functio
                         missing = package and find_spec(package) is None
                         if place in known or missing or (network, learner) in stuck:
                             continue
-                        found = limited(function, args.limit, args.data, *place)
+                        found = within(function, args.limit, args.data, *place)
                         stuck |= set() if found else {(network, learner)}
                         cell = dict(zip(("network", "rows", "set", "learner"), place, strict=True)) | found
                         journal.write(json.dumps(cell) + "\n")

@@ -12,14 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from brai import DataError
-from brai.data.columns import Columns, count, shown
+from brai.data.columns import Columns, Factor, count, shown
 from brai.data.stream import FOREIGN
-from brai.data.text_files import DELIMITERS, OTHERS, _typed
+from brai.data.text_files import DELIMITERS, OTHERS, typed
 
 
 def read_text(path: Path, delimiter: str | None = None) -> Columns:
-    """Names and columns, each a list of typed values."""
+    """Names and columns, each with a value of its own for every row."""
     content = path.read_bytes()
     if path.suffix == ".gz":
         try:
@@ -29,9 +31,8 @@ def read_text(path: Path, delimiter: str | None = None) -> Columns:
     text = decoded(path, content)
     if not text.strip():
         raise DataError(f"{path.name!r} is empty: give a file with a line of names and rows of data")
-    reader = reader_of(
-        text, delimiter or sniffed(text, DELIMITERS[Path(path.name.removesuffix(".gz")).suffix]), True
-    )
+    chosen = delimiter or sniffed(text, DELIMITERS[Path(path.name.removesuffix(".gz")).suffix])
+    reader = reader_of(text, chosen, True)
     rows: list[list[str]] = []
     try:
         for row in reader:
@@ -39,9 +40,10 @@ def read_text(path: Path, delimiter: str | None = None) -> Columns:
                 continue
             if rows and len(row) != len(rows[0]):
                 cells, names = count(len(row), "cell"), count(len(rows[0]), "name")
+                is_comma = chosen == "," and len(row) > len(rows[0])
                 raise DataError(
                     f"line {reader.line_num} of {path.name!r} has {cells}, but the header has {names}: "
-                    "complete or drop that line, or give the delimiter="
+                    f"complete or drop that line, {'quote decimal commas, ' * is_comma}or give the delimiter="
                 )
             rows.append(row)
     except csv.Error as error:
@@ -57,7 +59,8 @@ def read_text(path: Path, delimiter: str | None = None) -> Columns:
                     f"{path.name!r} has one column, {shown(names[0])}, that {other!r} would split into {width}: "
                     f"give the delimiter= {other!r}, or quote the cells"
                 )
-    return names, [_typed([cell.strip() for cell in cells]) for cells in zip(*rows[1:], strict=True)]
+    columns = [[cell.strip() for cell in cells] for cells in zip(*rows[1:], strict=True)]
+    return names, [Factor(typed(cells), np.arange(len(cells)), text=cells) for cells in columns]
 
 
 def decoded(path: Path, content: bytes) -> str:

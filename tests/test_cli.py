@@ -154,8 +154,10 @@ def test_missing_values(table):
     lines = table.read_text().splitlines()
     lines[3] = "," + lines[3].split(",", 1)[1]
     table.write_text("\n".join(lines))
-    refused = run("learn", table)
+    refused = run("learn", table, "--missing", "error")
     assert "--missing drop removes these rows, --missing label makes missing a state" in str(refused.exception)
+    imputed = run("learn", table, "--json", "-k", 1)
+    assert json.loads(imputed.stdout)["rows"] == 400
     dropped = run("learn", table, "--missing", "drop", "--json", "-k", 1)
     assert json.loads(dropped.stdout)["rows"] == 399
     assert "warning: 1 of 400 rows dropped: column 'Burglary' has 1 missing value" in dropped.stderr
@@ -168,7 +170,7 @@ def test_missing_values(table):
 def test_nearly_an_identifier_is_told(table):
     lines = table.read_text().splitlines()
     table.write_text(
-        "\n".join(f"{'id' if i == 0 else i // 2 * 2 if i < 50 else i},{x}" for i, x in enumerate(lines))
+        "\n".join(f"{'id' if i == 0 else f'p{i // 2 * 2 if i < 50 else i}'},{x}" for i, x in enumerate(lines))
     )
     result = run("learn", table, "--json", "-k", 1)
     assert "id" in json.loads(result.stdout)["variables"]
@@ -288,3 +290,25 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(tmp_path):
         _, errors = child.communicate(timeout=20)
     assert errors == "brai: stopped\n"
     assert child.returncode == 130
+
+
+def test_how_columns_are_taken_is_told(tmp_path):
+    rows = [f"{'mf'[i % 2]},{'xyz'[i % 3]},{i * 7 % 4},{i * 0.5},{i % 17}" for i in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["sex,site,stage,age,bp", *rows]))
+    tree = ("--posterior-from", "tree", "--quiet")
+    result = run("learn", path, *tree)
+    words = "2 categories, 1 ordered (stage), 2 measurements (age, bp)"
+    assert f"{words}; --kind COLUMN=KIND changes this\n" in result.stderr
+    assert result.stdout.startswith(f"60 rows, 5 variables: {words}\n")
+    found = run("learn", path, *tree, "--kind", "stage=continuous", "--json")
+    assert found.stderr == ""
+    kinds = json.loads(found.stdout)["kinds"]
+    assert kinds == dict.fromkeys(("sex", "site"), "discrete") | dict.fromkeys(
+        ("stage", "age", "bp"), "continuous"
+    )
+    path.write_text("\n".join(["sex,stage", *(",".join(row.split(",")[::2][:2]) for row in rows)]))
+    told = run("learn", path, *tree, "--kind", "stage=ordered").stderr
+    assert "stage: the order is not used, since there are no measurements" in told
+    assert "measurements" not in run("learn", path, *tree).stderr
+    assert "=ordered" in run("learn", path, "--kind", "stage").stderr

@@ -552,7 +552,7 @@ def test_long_columns_of_numbers_are_read_as_floats(tmp_path, monkeypatch):
 def test_missing_and_infinite_values():
     holes = {"a": [1.5, None, 2.5, 3.0], "b": [1.0, 2.0, np.nan, 4.5]}
     with pytest.raises(ValueError, match=r"missing values \('a' 1, 'b' 1\), the first in row 2"):
-        Dataset.of(holes)
+        Dataset.of(holes, missing="error")
     with pytest.warns(UserWarning, match="2 of 4 rows dropped"):
         assert Dataset.of(holes, missing="drop").values.tolist() == [[1.5, 3.0], [1.0, 4.5]]
     with pytest.raises(ValueError, match=r"infinite values in 'b' \(row 2\)"):
@@ -582,8 +582,7 @@ def test_rows_to_predict_must_have_the_columns():
     model = OrderSearch().fit({"a": [1.5, 2.0, 3.5, 4.0], "b": [2.0, 2.5, 1.0, 0.5]})
     with pytest.raises(ValueError, match="lacks"):
         model.score({"a": [1.0]})
-    with pytest.raises(ValueError, match="missing value in row 1"):
-        model.score({"a": [None], "b": [1.0]})
+    assert model.score({"a": [None], "b": [1.0]}) > model.score({"a": [9.0], "b": [1.0]})
     with pytest.raises(ValueError, match="not a column of numbers"):
         model.score({"a": ["x"], "b": [1.0]})
     assert np.isfinite(model.score({"b": [1], "a": [2]}))

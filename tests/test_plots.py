@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from brai import BRAI, RAI, Bootstrap, HillClimbing, Posterior, load_network, plots
+from brai import BRAI, RAI, Bootstrap, Dataset, HillClimbing, Posterior, load_network, plots
 from brai.graphs.pdag import PDAG
 from brai.posterior.consensus import DECIDED
 
@@ -177,6 +177,77 @@ def test_compare_takes_networks_and_models(asia):
     network = load_network("asia")
     ax = plots.compare(network, asia)
     assert f"(SHD) {network.pdag.shd(asia.cpdag_)}" in ax.get_title()
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    """A table of categories and measurements, and a model: sex and age are parents of bp."""
+    rng = np.random.default_rng(0)
+    sex, age = rng.integers(0, 2, 600), rng.normal(55, 12, 600)
+    table = {"sex": np.array(["f", "m"])[sex], "age": age, "bp": 100 + 0.6 * age + 9 * sex + rng.normal(0, 8, 600)}
+    table["$ill"] = np.array(["no", "yes"])[(rng.random(600) < 0.2 + 0.4 * sex).astype(int)]
+    return table, HillClimbing(random_state=0).fit(Dataset.of(table))
+
+
+def test_bars_of_two_categories(cohort):
+    table, model = cohort
+    ax = plots.edge(model, "sex", "$ill")
+    widths = np.array([patch.get_width() for patch in ax.patches]).reshape(2, 2)  # by state of $ill, by sex
+    for k, sex in enumerate("fm"):
+        assert widths[:, k] == pytest.approx(
+            [(table["$ill"][table["sex"] == sex] == own).mean() for own in ("no", "yes")]
+        )
+    assert [own.get_text() for own in ax.get_yticklabels()] == [
+        f"{sex}  (n = {(table['sex'] == sex).sum()})" for sex in "fm"
+    ]
+    assert ax.get_title() == "$ill in each state of sex"
+    ax.figure.canvas.draw()
+
+
+def test_boxes_of_a_measurement(cohort):
+    table, model = cohort
+    ax = plots.edge(model, "bp", "sex")
+    boxes = {patch.get_gid(): patch for patch in ax.patches}
+    medians = {line.get_gid(): line.get_xdata()[0] for line in ax.lines if line.get_gid()}
+    for k, sex in enumerate("fm"):
+        q1, median, q3 = np.percentile(table["bp"][table["sex"] == sex], (25, 50, 75))
+        box = boxes[f"box {k}"]
+        assert (box.get_x(), box.get_x() + box.get_width()) == pytest.approx((q1, q3))
+        assert medians[f"median {k}"] == pytest.approx(median)
+    ax.figure.canvas.draw()
+
+
+def test_points_of_two_measurements(cohort):
+    table, model = cohort
+    lines = {line.get_gid(): line for line in plots.edge(model, "age", "bp").lines}
+    assert len(lines["points"].get_xdata()) == 500
+    assert set(lines["points"].get_xdata()) <= set(table["age"])
+    slope, intercept = np.polyfit(table["age"], table["bp"], 1)
+    assert lines["line"].get_ydata() == pytest.approx(intercept + slope * lines["line"].get_xdata())
+    _, ax = plt.subplots()
+    assert plots.edge(model, "age", "bp", given_parents=True, ax=ax) is ax
+    x, y = next(line for line in ax.lines if line.get_gid() == "line").get_data()
+    design = np.column_stack([np.ones(600), table["age"], table["sex"] == "m"])
+    found = np.linalg.lstsq(design, table["bp"], rcond=None)[0]
+    assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(found[1])
+    assert ax.get_ylabel() == "bp, less what sex predicts"
+    ax.figure.canvas.draw()
+
+
+def test_edges_that_are_refused(cohort):
+    _, model = cohort
+    with pytest.raises(ValueError, match=r"there is no variable 'Age'.*choose among"):
+        plots.edge(model, "Age", "bp")
+    with pytest.raises(ValueError, match="both variables are 'bp'"):
+        plots.edge(model, "bp", "bp")
+    with pytest.raises(ValueError, match="given_parents is for two measurements"):
+        plots.edge(model, "sex", "bp", given_parents=True)
+    still = HillClimbing(max_parents=0).fit(Dataset.of({"a": [0.5] * 30, "b": np.arange(30) / 7}))
+    with pytest.raises(ValueError, match="cannot be drawn"):
+        plots.edge(still, "a", "b")
+    alone = HillClimbing(max_parents=0).fit(Dataset.of({"a": np.arange(30) % 7 / 3, "b": np.arange(30) / 7}))
+    with pytest.raises(ValueError, match=r"no other parents in the best graph\. Leave given_parents out"):
+        plots.edge(alone, "a", "b", given_parents=True)
 
 
 def test_what_is_refused(asia):

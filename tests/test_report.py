@@ -24,7 +24,7 @@ from brai.graphs.pdag import PDAG
 from brai.posterior.chains import Draws
 from brai.posterior.consensus import DECIDED
 from brai.posterior.with_knowledge import posterior_of_dags
-from brai.show.report import build, layout, page, page_data, write
+from brai.show.report import build, columns, labels, layout, page, page_data, pairs, write
 from brai.show.report.layout import isotonic, layered
 from brai.show.report.trust import trust
 from conftest import random_dag
@@ -62,6 +62,29 @@ def large():
     base = random_dag(rng, 700, 0.004).astype(bool)
     kept = [base & (rng.random(base.shape) < 0.9) for _ in range(5)]
     return model, Posterior.from_draws([PDAG(tuple(names), own) for own in kept])
+
+
+def cohort(n=700, seed=1):
+    """A made cohort: two categories, an ordered stage, and three measurements, of which crp is far from normal."""
+    rng = np.random.default_rng(seed)
+    sex, smoking = rng.integers(0, 2, n), rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    age = np.round(rng.normal(55, 12, n), 1)
+    stage = np.clip(np.round(1.5 + 0.05 * (age - 55) + rng.normal(0, 0.8, n)), 0, 3).astype(int)
+    bp = np.round(120 + 0.6 * (age - 55) + 9 * sex + rng.normal(0, 9, n))
+    crp = np.round(np.exp(0.4 + 0.9 * (smoking == 2) + 0.5 * stage + rng.normal(0, 0.9, n)), 2)
+    text = {"sex": np.array(["f", "m"])[sex], "smoking": np.array(["never", "former", "current"])[smoking]}
+    return {**text, "age": age, "stage": stage, "bp": bp, "crp": crp}
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return HillClimbing(random_state=0).fit(Dataset.of(cohort()))
+
+
+@pytest.fixture(scope="module")
+def measured():
+    numbers = {name: own for name, own in cohort().items() if name in ("age", "bp", "crp")}
+    return HillClimbing(random_state=0).fit(Dataset.of(numbers, transform="normal-scores"))
 
 
 class Elements(HTMLParser):
@@ -167,17 +190,17 @@ def test_nothing_in_a_name_is_markup(nasty):
     assert (data["title"], data["command"]) == (NASTY[0], NASTY[4])
     assert text.count("long long ") < 2 * 2000  # a name of 10 kB is there once
     assert len(text) < 150_000
-    assert max(map(len, data["labels"])) <= build.CELLS
+    assert max(map(len, data["labels"])) <= labels.CELLS
     assert all(label.isprintable() for label in data["labels"])
     page({**data, "title": "\ud800"}).encode("utf-8")
 
 
 def test_labels():
-    assert build.label_of("smoke") == "smoke"
-    assert build.label_of("a" * 22) == "a" * 22
-    assert build.label_of("a" * 23) == "a" * 21 + "…"
-    assert build.label_of("年" * 12) == "年" * 10 + "…"
-    assert build.label_of("\n\t") == "(blank)"
+    assert labels.label_of("smoke") == "smoke"
+    assert labels.label_of("a" * 22) == "a" * 22
+    assert labels.label_of("a" * 23) == "a" * 21 + "…"
+    assert labels.label_of("年" * 12) == "年" * 10 + "…"
+    assert labels.label_of("\n\t") == "(blank)"
 
 
 def test_a_large_network_stays_small_and_quick(large):
@@ -343,6 +366,179 @@ def test_a_column_that_hardly_varies_is_named():
     found = page_data(RAI().fit(Dataset.from_codes(codes, names=["x", "rare", "y"])))["trust"]["warnings"]
     assert len(found) == 1
     assert "in 1 column (rare)" in found[0]
+
+
+# --- columns and the data behind edges ----------------------------------------------------------------
+
+
+def test_records_of_columns(mixed):
+    table = cohort()
+    found = dict(zip(table, columns.records(mixed._train, list(table)), strict=True))
+    assert [own["kind"] for own in found.values()] == [
+        "category", "category", "measurement", "ordered", "measurement", "measurement",
+    ]  # fmt: skip
+    assert found["smoking"]["labels"] == ["current", "former", "never"]
+    assert found["smoking"]["counts"] == [
+        int((table["smoking"] == s).sum()) for s in ("current", "former", "never")
+    ]
+    assert found["stage"]["counts"] == np.bincount(table["stage"]).tolist()
+    age, crp = found["age"], found["crp"]
+    assert (age["low"], age["high"]) == (table["age"].min(), table["age"].max())
+    assert age["mean"] == pytest.approx(table["age"].mean(), abs=0.051)
+    assert age["sd"] == pytest.approx(table["age"].std(ddof=1), abs=0.051)
+    edges = np.linspace(*age["edges"], len(age["bins"]) + 1) - 1e-9
+    assert age["bins"] == np.histogram(table["age"], edges)[0].tolist()
+    assert sum(crp["bins"]) == 700
+    assert age["sees"] == "its standardised values"
+    z = (table["crp"] - table["crp"].mean()) / table["crp"].std()
+    assert f"skewness {(z**3).mean():.1f}, excess kurtosis {(z**4).mean() - 3:.1f}" in crp["sees"]
+    assert "far from normal" in crp["sees"]
+    assert not any(own["constant"] for own in found.values())
+    assert not any("missing" in own for own in found.values())
+
+
+def test_records_of_unusual_columns():
+    rng = np.random.default_rng(0)
+    many = np.array(list("abcdefghijklmnopqrst"))[np.minimum(rng.geometric(0.15, 400) - 1, 19)]
+    bins = np.array(["(0, 5]", "(5, 10]", "(10, 20]"])[rng.integers(0, 3, 400)]
+    cells = {"many": many, "bins": bins, "still": ["x"] * 400, "huge": rng.normal(size=400) * 1e300}
+    data = Dataset.of(cells, states={"still": ["x", "y"]})
+    found = dict(zip(cells, columns.records(data, list(cells)), strict=True))
+    assert len(found["many"]["labels"]) == columns.STATES
+    assert found["many"]["together"] == found["many"]["states"] - columns.STATES + 1
+    assert sum(found["many"]["counts"]) == 400
+    assert found["bins"]["labels"] == ["(0, 5]", "(5, 10]", "(10, 20]"]
+    assert "bins" in found["bins"]["note"]
+    assert (found["still"]["constant"], found["still"]["unused"]) == (True, 1)
+    assert "bins" not in found["huge"]  # too large to be drawn
+    json.dumps(found, allow_nan=False)
+    alone = HillClimbing(max_parents=0).fit(data)
+    assert pairs.picture(data, alone.dag_, "many", "huge") is None
+    steps = [str(i) for i in range(30)]
+    order = Dataset.of({"w": rng.normal(size=600), "step": np.repeat(steps, 20)}, kinds={"step": "ordered"},
+                       states={"step": steps})  # fmt: skip
+    record = columns.records(order, ["step"])[0]
+    assert record["labels"][0] == "0 … 1"  # neighbours are together
+    assert record["counts"][0] == 40
+    assert sum(record["counts"]) == 600
+
+
+def test_values_behind_normal_scores(measured):
+    """Tables of normal scores hold no values; these are found by the ranks."""
+    table = cohort()
+    for name in ("age", "bp", "crp"):
+        assert columns.column_of(measured._train, name).values.tolist() == table[name].tolist()
+    assert "as asked" in columns.records(measured._train, ["age"])[0]["sees"]
+
+
+def test_shares_and_quartiles_of_pictures(mixed):
+    table, data, dag = cohort(), mixed._train, mixed.dag_
+    bars = pairs.picture(data, dag, "smoking", "stage")
+    for label, row in zip(bars.rows, bars.counts, strict=True):
+        assert row.tolist() == np.bincount(table["stage"][table["smoking"] == label], minlength=4).tolist()
+    assert bars.title == "stage in each state of smoking"
+    boxes = pairs.picture(data, dag, "bp", "sex")  # either way round
+    for label, box in zip(boxes.rows, boxes.boxes, strict=True):
+        own = table["bp"][table["sex"] == label]
+        q1, median, q3 = np.percentile(own, (25, 50, 75))
+        inside = own[(own >= q1 - 1.5 * (q3 - q1)) & (own <= q3 + 1.5 * (q3 - q1))]
+        assert box == (inside.min(), q1, median, q3, inside.max(), len(own), len(own) - len(inside))
+    ranked = pairs.picture(data, dag, "smoking", "crp")
+    assert ranked.ticks is not None
+    for label, units in zip(ranked.rows, ranked.units, strict=True):
+        own = table["crp"][table["smoking"] == label]
+        assert units[1:4] == pytest.approx(np.percentile(own, (25, 50, 75)))
+        assert set(units[::4]) <= set(own)  # whiskers are values
+    assert all(a < b for a, b in zip(ranked.boxes[0][:4], ranked.boxes[0][1:5], strict=True))
+
+
+def test_lines_and_partial_residuals(mixed):
+    """Against least squares with all parents, which gives the slope of partial residuals (Frisch & Waugh 1933)."""
+    table = cohort()
+    assert set(mixed.dag_.parents("bp")) == {"age", "sex"}
+    found = pairs.picture(mixed._train, mixed.dag_, "bp", "age")
+    assert (found.x.name, found.y.name, found.given) == ("age", "bp", ("sex",))
+    slope, intercept = np.polyfit(table["age"], table["bp"], 1)
+    assert (found.raw.slope, found.raw.intercept) == pytest.approx((slope, intercept))
+    assert found.raw.correlation == pytest.approx(np.corrcoef(table["age"], table["bp"])[0, 1])
+    design = np.column_stack([np.ones(700), table["age"], table["sex"] == "m"])
+    assert found.partial.slope == pytest.approx(np.linalg.lstsq(design, table["bp"], rcond=None)[0][1])
+    rest = table["age"] - np.array([table["age"][table["sex"] == s].mean() for s in table["sex"]])
+    assert found.partial.x == pytest.approx(rest)
+    assert len(found.raw.shown) == pairs.SHOWN == len(np.unique(found.raw.shown))
+    shown = pairs.plain(found, {name: i for i, name in enumerate(table)})["views"][0]
+    values = shown["x"]["low"] + np.array(shown["x"]["steps"]) / 1000 * (shown["x"]["high"] - shown["x"]["low"])
+    assert values == pytest.approx(table["age"][found.raw.shown], abs=0.06)
+    alone = pairs.picture(mixed._train, PDAG.from_edges(table, directed=[("age", "bp")]), "age", "bp")
+    assert alone.partial is None
+    assert "no other parents" in alone.why
+
+
+def test_a_determined_cause_has_no_partial_residuals():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 100))
+    data = Dataset.of({"a": a, "b": b, "sum": a + b, "y": a + rng.normal(size=100)})
+    dag = PDAG.from_edges(["a", "b", "sum", "y"], directed=[("a", "y"), ("b", "y"), ("sum", "y")])
+    found = pairs.picture(data, dag, "sum", "y")
+    assert found.partial is None
+    assert found.why == "sum is a linear function of a and b"
+
+
+def test_missing_cells_are_left_out_and_counted():
+    table = cohort(400)
+    gone = np.arange(400) % 8 == 0
+    holes = {name: own.tolist() for name, own in table.items()}
+    holes["bp"] = [None if out else value for value, out in zip(holes["bp"], gone, strict=True)]
+    holes["sex"] = [None if i % 10 == 5 else value for i, value in enumerate(holes["sex"])]
+    data = Dataset.of(holes, missing="impute")
+    names = list(table)
+    found = dict(zip(names, columns.records(data, names), strict=True))
+    assert found["bp"]["missing"] == 0.125
+    assert found["bp"]["mean"] == pytest.approx(table["bp"][~gone].mean(), abs=0.051)
+    assert sum(found["sex"]["counts"]) == 360
+    dag = PDAG.from_edges(names, directed=[("age", "bp"), ("sex", "bp")])
+    points = pairs.picture(data, dag, "age", "bp")
+    assert points.raw.slope == pytest.approx(np.polyfit(table["age"][~gone], table["bp"][~gone], 1)[0])
+    known = ~gone & (np.arange(400) % 10 != 5)
+    assert len(points.partial.x) == known.sum()
+    design = np.column_stack([np.ones(known.sum()), table["age"][known], table["sex"][known] == "m"])
+    assert points.partial.slope == pytest.approx(np.linalg.lstsq(design, table["bp"][known], rcond=None)[0][1])
+    assert pairs.pictures(data, dag, [("sex", "bp")])[0]["without"] == 400 - known.sum()
+
+
+def test_pictures_are_those_of_the_most_probable_edges(large, mixed, measured):
+    model, posterior = large
+    data = page_data(model, posterior=posterior)
+    assert len(data["pictures"]) == pairs.MOST
+    drawn = {(own["a"], own["b"]) for own in data["pictures"]}
+    strengths = [pair[2] for pair in data["pairs"] if (pair[0], pair[1]) in drawn]
+    assert len(strengths) == pairs.MOST
+    assert min(strengths) >= sorted((pair[2] for pair in data["pairs"]), reverse=True)[pairs.MOST - 1] - 1e-9
+    assert len(json.dumps(data["columns"])) < 200_000
+    assert len(data["columns"]) == 700
+    assert page_data(mixed, pictures=0)["pictures"] == []
+    assert [own["type"] for own in page_data(measured)["pictures"]] == ["points"] * len(
+        page_data(measured)["pairs"]
+    )
+    assert {own["type"] for own in page_data(mixed)["pictures"]} == {"points", "boxes"}
+    with pytest.raises(ValueError, match="pictures is -1"):
+        page_data(mixed, pictures=-1)
+
+
+def test_a_page_of_many_points_stays_small():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(2000, 20))
+    table = {f"v{i:03}": base[:, i % 20] + rng.normal(size=2000) for i in range(200)}
+    model = HillClimbing(max_parents=2).fit(Dataset.of(table))
+    assert len(page(page_data(model))) < 2_000_000
+
+
+def test_numbers_in_words():
+    assert [labels.rounded(v, s) for v, s in ((54.6789, 12.0), (0.00123456, 0.0004), (123456.0, 3e4))] == [
+        54.7, 0.001235, 123500.0,
+    ]  # fmt: skip
+    assert labels.rounded(-0.001, 5.0) == 0
+    assert [labels.number(v) for v in (1234.5, -2.0, 3e9, 0.0)] == ["1,234.5", "−2", "3e+09", "0"]
 
 
 # --- layout -------------------------------------------------------------------------------------------
@@ -748,4 +944,179 @@ def test_seven_hundred_variables(browser, large, tmp_path):
     browser.settled()
     assert len(browser.run(DRAWN)) == posterior.consensus(0.3).graph.n_edges
     assert took < 2000
+    assert browser.messages() == []
+
+
+# --- columns and pictures in a browser ------------------------------------------------------------------
+
+OPEN = """const row = [...document.querySelectorAll('#table tbody tr')].find((own) => {
+        const names = [own.cells[0].textContent, own.cells[2].textContent];
+        return names.includes(arguments[0]) && names.includes(arguments[1]);
+    });
+    row.cells[3].click(); return document.getElementById('pair').open"""
+TITLE = "return document.getElementById('pair-h').textContent"
+FACTS = """return Object.fromEntries([...document.querySelectorAll('#pair-facts div')].map(
+    (own) => [...own.children].map((part) => part.textContent)))"""
+TABLE = """return [...document.querySelectorAll('#pair tbody tr')].map(
+    (row) => [...row.cells].map((cell) => cell.textContent))"""
+CARDS = """return [...document.querySelectorAll('#column-cards .column')].map((own) => [
+    own.querySelector('.link').textContent, own.querySelector('.kind').textContent,
+    own.querySelectorAll('.histogram rect').length, own.querySelectorAll('.states li').length])"""
+
+
+@pytest.fixture
+def mixed_page(browser, mixed, tmp_path):
+    browser.open(write(mixed, tmp_path / "mixed.html"))
+    yield browser
+    assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+    assert browser.messages() == []
+
+
+def test_columns_in_the_page(mixed_page, mixed):
+    found = mixed_page.run(CARDS)
+    assert [own[:2] for own in found] == [
+        ["sex", "category"], ["smoking", "category"], ["age", "measurement"], ["stage", "ordered"],
+        ["bp", "measurement"], ["crp", "measurement"],
+    ]  # fmt: skip
+    bins = [len(own.get("bins", [])) for own in page_data(mixed)["columns"]]
+    assert [own[2] for own in found] == bins
+    assert [own[3] for own in found] == [2, 3, 0, 4, 0, 0]
+    note = mixed_page.run("return document.getElementById('columns-note').textContent")
+    assert note.startswith("2 categories, 1 ordered, 3 measurements.")
+    assert mixed_page.run("return getComputedStyle(document.getElementById('column-tools')).display") == "none"
+
+
+def test_the_picture_of_two_measurements(mixed_page, mixed):
+    assert mixed_page.run(OPEN, "age", "bp")
+    assert mixed_page.run(TITLE) == "bp against age"
+    facts = mixed_page.run(FACTS)
+    sizes, names = mixed.edge_coefficients(), list(mixed.feature_names_in_)
+    i, j = names.index("age"), names.index("bp")
+    assert facts["Standardised coefficient (95 % interval)"].startswith(f"{sizes.mean[i, j]:+.2f} (")
+    assert facts["P(adjacent)"] == "100 %"
+    assert mixed_page.run("return document.querySelectorAll('.point').length") == pairs.SHOWN
+    words = "return document.querySelector('#pair-picture').textContent"
+    found = pairs.picture(mixed._train, mixed.dag_, "age", "bp")
+    assert f"changes by +{found.raw.slope:.3g} with each unit of age" in mixed_page.run(words)
+    assert "500 of 700 rows are drawn" in mixed_page.run(words)
+    places = """return [...document.querySelectorAll('.point')].map(
+        (own) => [own.cx.baseVal.value, own.cy.baseVal.value])"""
+    before = np.array(mixed_page.run(places))
+    x, y = found.raw.x[found.raw.shown], found.raw.y[found.raw.shown]
+    assert np.corrcoef(before[:, 0], x)[0, 1] > 0.9999
+    assert np.corrcoef(before[:, 1], y)[0, 1] < -0.9999
+    mixed_page.run("document.querySelectorAll('#given input')[1].click()")
+    assert f"changes by +{found.partial.slope:.3g} with each unit of age" in mixed_page.run(words)
+    assert "regression on sex" in mixed_page.run(words)
+    after = np.array(mixed_page.run(places))
+    assert np.corrcoef(after[:, 1], found.partial.y[found.partial.shown])[0, 1] < -0.9999
+    mixed_page.keys("\ue00c")  # Escape
+    assert not mixed_page.run("return document.getElementById('pair').open")
+
+
+def test_the_picture_of_states_and_a_measurement(mixed_page):
+    assert mixed_page.run(OPEN, "sex", "bp")
+    assert mixed_page.run(TITLE) == "bp in each state of sex"
+    rows, table = mixed_page.run(TABLE), cohort()
+    for label, n, _, q1, median, q3, _, _ in rows:
+        own = table["bp"][table["sex"] == label]
+        assert int(n) == len(own)
+        assert [float(v) for v in (q1, median, q3)] == pytest.approx(np.percentile(own, (25, 50, 75)), abs=0.05)
+    assert mixed_page.run("return document.querySelectorAll('.box').length") == len(rows) == 2
+    mixed_page.run(OPEN, "smoking", "crp")
+    assert "spaced by normal scores" in mixed_page.run("return document.querySelector('#pair svg').textContent")
+
+
+def test_from_one_picture_to_the_next(mixed_page, mixed):
+    mixed_page.run("document.querySelector('#table td.sign button').click()")
+    seen = [mixed_page.run(TITLE)]
+    while not mixed_page.run("return document.getElementById('pair-after').disabled"):
+        mixed_page.run("document.getElementById('pair-after').click()")
+        seen.append(mixed_page.run(TITLE))
+    assert len(set(seen)) == len(seen) == len(page_data(mixed)["pictures"])
+    mixed_page.run("document.getElementById('pair-close').click()")
+    assert not mixed_page.run("return document.getElementById('pair').open")
+
+
+def test_a_click_on_an_edge_shows_its_data(asia_page, asia):
+    place = """const edge = [...document.querySelectorAll('.edge:not(.off)')].find((g) => g.dataset.a);
+        const path = edge.querySelector('path.reach');
+        const at = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
+        return [at.x, at.y]"""
+    asia_page.run("document.getElementById('canvas').scrollIntoView({block: 'center', behavior: 'instant'})")
+    asia_page.point(tuple(asia_page.run(place)), "down", "up")
+    assert asia_page.run("return document.getElementById('pair').open")
+    names, pair = (
+        list(asia.feature_names_in_),
+        asia_page.run("return document.getElementById('pair').dataset.pair"),
+    )
+    of, to = (names[int(i)] for i in pair.split(","))
+    assert asia_page.run(TITLE) == f"{to} in each state of {of}"
+    rows, known = asia_page.run(TABLE), asia._train.to_dict()
+    heads = asia_page.run("return [...document.querySelectorAll('#pair thead th')].map((own) => own.textContent)")
+    for row in rows:
+        own = [b for a, b in zip(known[of], known[to], strict=True) if a == row[0]]
+        for label, cell in zip(heads[1:-1], row[1:-1], strict=True):
+            assert int(cell.split(" (")[0].replace(",", "")) == own.count(label)
+    edges = asia.edge_probabilities()
+    wanted = edges[names.index(to), names.index(of)]
+    shown = asia_page.run(FACTS)[f"P({to} → {of})"]
+    assert float(shown.strip("> %")) == pytest.approx(100 * wanted, abs=0.06)
+    assert "order of states is not used" in asia_page.run(
+        "return document.getElementById('columns-note').textContent"
+    )
+    asia_page.keys("\ue00c")
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_pictures_on_phones_and_screens(browser, measured, tmp_path, width):
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.send("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": size})
+    try:
+        browser.open(write(measured, tmp_path / "numbers.html"))
+        assert browser.run(OPEN, "age", "bp")
+        outside = """const box = document.getElementById('pair').getBoundingClientRect();
+            const texts = [...document.querySelectorAll('#pair text')].map((own) => own.getBoundingClientRect());
+            return [box.left >= 0 && box.right <= innerWidth,
+                texts.filter((own) => own.left < box.left || own.right > box.right).length]"""
+        assert browser.run(outside) == [True, 0]
+        scale = """const own = document.querySelector('.picture');
+            return own.getBoundingClientRect().width / own.viewBox.baseVal.width"""
+        assert browser.run(scale) == pytest.approx(1, abs=0.01)  # letters keep their size
+        assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        browser.send("/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
+    assert browser.messages() == []
+
+
+def test_many_columns_are_folded(browser, large, tmp_path):
+    model, posterior = large
+    browser.open(write(model, tmp_path / "large.html", posterior=posterior, pictures=3))
+    assert browser.run(CARDS) == []
+    browser.run("document.getElementById('more-columns').click()")
+    assert len(browser.run(CARDS)) == 40
+    browser.run(
+        "const f = document.getElementById('column-filter'); f.value = '_007'; f.dispatchEvent(new Event('input'))"
+    )
+    assert [own[0] for own in browser.run(CARDS)] == ["gene_007"]
+    told = "return document.getElementById('rows-shown').textContent"
+    assert "3 edges have a picture" in browser.run(told)
+    assert browser.messages() == []
+
+
+def test_missing_cells_in_the_page(browser, mixed, tmp_path):
+    data = page_data(mixed)
+    data["columns"][0]["missing"] = 0.125
+    data["pictures"][0]["without"] = 7
+    path = tmp_path / "holes.html"
+    path.write_text(page(data), encoding="utf-8")
+    browser.open(path)
+    assert browser.run("return document.querySelector('.column .missing').textContent") == (
+        "12.5 % of the cells are missing"
+    )
+    names = [data["names"][data["pictures"][0][end]] for end in "ab"]
+    browser.run(OPEN, *names)
+    assert "7 rows in which one of the two is missing are left out" in browser.run(
+        "return document.getElementById('pair-picture').textContent"
+    )
     assert browser.messages() == []

@@ -140,8 +140,8 @@ def test_columns_left_out_are_not_kept(tmp_path: Path, monkeypatch: pytest.Monke
     made: list[text_files.Cells] = []
     real = text_files.Cells
 
-    def kept(is_kept: bool = True) -> text_files.Cells:
-        made.append(real(is_kept))
+    def kept(*settings: Any) -> text_files.Cells:
+        made.append(real(*settings))
         return made[-1]
 
     monkeypatch.setattr(text_files, "Cells", kept)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from brai.data.dataset import Dataset as Dataset
     from brai.files.models import load as load
     from brai.files.models import save as save
+    from brai.graphs.indicators import with_indicators as with_indicators
     from brai.graphs.knowledge import Knowledge as Knowledge
     from brai.graphs.pdag import PDAG as PDAG
     from brai.kinds.discrete.network import Network as Network
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from brai.kinds.gaussian.network import GaussianNetwork as GaussianNetwork
     from brai.learners.bootstrap import Bootstrap as Bootstrap
     from brai.learners.brai import BRAI as BRAI
+    from brai.learners.discretize import Discretizer as Discretizer
     from brai.learners.drawing import ConvergenceWarning as ConvergenceWarning
     from brai.learners.exact import DPMCMC as DPMCMC
     from brai.learners.exact import Exact as Exact
@@ -49,6 +51,7 @@ _HOME = {
     "DPMCMC": "learners.exact",
     "DataError": "data.dataset",
     "Dataset": "data.dataset",
+    "Discretizer": "learners.discretize",
     "Exact": "learners.exact",
     "GaussianNetwork": "kinds.gaussian.network",
     "HillClimbing": "learners.score_search",
@@ -63,11 +66,13 @@ _HOME = {
     "load": "files.models",
     "load_network": "kinds.discrete.network",
     "save": "files.models",
+    "with_indicators": "graphs.indicators",
 }
 
 _MODULES = {  # public modules, by the name that users know
     "causal": "posterior.effects",
     "consensus": "posterior.consensus",
+    "discretize": "learners.discretize",
     "equivalence": "graphs.equivalence",
     "exact": "posterior.exact",
     "exchange": "files.exchange",

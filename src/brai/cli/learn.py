@@ -8,7 +8,17 @@ from typing import Any
 
 import click
 
-from brai.cli.options import Duration, EssOption, PriorOption, in_options, read_kinds, read_states, warn
+from brai.cli.options import (
+    Duration,
+    EssOption,
+    PriorOption,
+    in_options,
+    read_kinds,
+    read_states,
+    read_words,
+    warn,
+)
+from brai.runtime.text import plain
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +161,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     "kinds",
     multiple=True,
     metavar="COLUMN=KIND",
-    help="Kind of a column, discrete or continuous; may be repeated.  [default: as its values look]",
+    help="Kind of a column: discrete, ordered or continuous; may be repeated. Ordered counts beside "
+    "measurements only.  [default: as its values look]",
 )
 @click.option(
     "--transform",
@@ -161,11 +172,32 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Transformation of measurements, for distributions that are far from normal.",
 )
 @click.option(
+    "--discretize",
+    multiple=True,
+    metavar="[COLUMN=]HOW",
+    help="Cut measurements into bins: quantile:4, width:5, hartemink:3 or score, for all or for one column "
+    "(COLUMN=18,40,65 for cut points), or FILE.toml; may be repeated.  [default: not cut]",
+)
+@click.option(
     "--missing",
-    type=click.Choice(["error", "drop", "label"]),
-    default="error",
+    type=click.Choice(["impute", "drop", "label", "error"]),
+    default="impute",
     show_default=True,
-    help="Missing values: an error, drop their rows, or label them as a state of their own.",
+    help="Missing values: average over imputed values, drop their rows, make them a state of their own, or stop "
+    "with an error.",
+)
+@click.option(
+    "--missing-indicators",
+    is_flag=True,
+    help='Add a column "NAME missing" (no, yes) for each column with missing cells, as a leaf, so that edges show '
+    "what missingness depends on.",
+)
+@click.option(
+    "--na",
+    metavar="WORDS",
+    default=None,
+    help="Words that mean missing in any column, such as NA,? ; --na '' if only empty cells do.  [default: NA, ?, "
+    "- and the like among numbers; an error asks about others]",
 )
 @click.option(
     "--knowledge",
@@ -182,8 +214,11 @@ def learn(
     drop: tuple[str, ...],
     states: Path | None,
     missing: Any,
+    missing_indicators: bool,
+    na: str | None,
     kinds: tuple[str, ...],
     transform: Any,
+    discretize: tuple[str, ...],
     knowledge: Path | None,
     **options: Any,
 ) -> None:
@@ -196,6 +231,7 @@ def learn(
     (directed acyclic graphs) with the same conditional independences. The MAP (maximum a posteriori) graph is the
     one of highest score. MCMC (Markov chain Monte Carlo) draws DAGs in proportion to their posterior probability.
     """
+    from brai.cli.cuts import read_cuts, told_cuts
     from brai.data.dataset import Dataset
     from brai.graphs.knowledge import Knowledge
     from brai.kinds import kind_of
@@ -209,18 +245,48 @@ def learn(
             drop=drop,
             states=labels,
             missing=missing,
+            na=read_words(na),
             kinds=read_kinds(kinds),
             transform=transform,
+            discretize=read_cuts(discretize),
         )
-    if data.kind == "gaussian" and not options["as_json"]:
-        click.echo(
-            f"{data.n_variables} columns of numbers are taken as measurements (--kind COLUMN=discrete if not)",
-            err=True,
-        )
+    if missing_indicators:
+        data, known = _indicated(data, known)
+    if discretize and not options["as_json"]:
+        click.echo("\n".join(map(plain, told_cuts(data))), err=True)
+    if not options["as_json"] and (told := _taken(data, read_kinds(kinds))):
+        click.echo(plain(told), err=True)
     if constant := [name for name, still in zip(data.names, kind_of(data).constant(data), strict=True) if still]:
         which = ", ".join(map(repr, constant[:10])) + " …" * (len(constant) > 10)
         warn(f"only one value in {which}: no evidence about its edges, so it has none (or --drop COLUMN)")
     _work(data, file.name, knowledge=known, **options)
+
+
+def _indicated(data: Any, known: Any) -> tuple[Any, Any]:
+    """The table and knowledge with columns that say where cells are missing."""
+    from brai.graphs.indicators import with_indicators
+
+    wider, known = with_indicators(data, known)
+    if not (n := wider.n_variables - data.n_variables):
+        warn("--missing-indicators adds no column: no column has 1 % of its cells missing (with --missing impute)")
+    elif n < (m := int((data.missing.mean(axis=1) >= 0.01).sum())):
+        warn(f"{n} columns say where {m} columns are missing: some are missing in exactly the same rows")
+    return wider, known
+
+
+def _taken(data: Any, asked: dict[str, str]) -> str:
+    """How columns were taken, in one line; nothing if all are categories, as they look."""
+    from brai.show.summary import kinds_in_words
+
+    table = getattr(data, "table", data)  # with missing cells
+    if table.kind == "gaussian":
+        return f"{table.n_variables} columns of numbers are taken as measurements (--kind COLUMN=discrete if not)"
+    if table.kind == "mixed":
+        kinds = dict(zip(table.names, table.kinds, strict=True))
+        return f"{kinds_in_words(kinds)}; --kind COLUMN=KIND changes this"
+    if ordered := [name for name, kind in asked.items() if kind == "ordered"]:
+        return f"{', '.join(ordered)}: the order is not used, since there are no measurements"
+    return ""
 
 
 @click.command()

@@ -18,8 +18,12 @@ from brai.runtime.text import plain_lines
 _WORDS = {  # advice for Python: advice for the command line
     'Dataset.of(X, missing="drop")': "--missing drop",
     'missing="label"': "--missing label",
+    'missing="impute"': "--missing impute",
     "states=": "--states FILE",
+    "discretize=": "--discretize HOW",
+    "na=": "--na",
     "name it in kinds=": "give --kind COLUMN=continuous",
+    "take it as labels with kinds=": "take it as labels with --kind COLUMN=discrete",
     'transform="normal-scores"': "--transform normal-scores",
     "delimiter=": "--delimiter",
     "drop it": "leave it out (--drop COLUMN)",
@@ -101,9 +105,14 @@ def read_kinds(given: tuple[str, ...]) -> dict[str, str]:
     for word in given:
         name, equals, kind = word.rpartition("=")
         if not equals or not name:
-            raise click.UsageError(f"--kind {word!r} names no kind: write COLUMN=discrete or COLUMN=continuous")
+            raise click.UsageError(f"--kind {word!r} names no kind: give COLUMN=discrete, =ordered or =continuous")
         found[name] = kind
     return found
+
+
+def read_words(given: str | None) -> list[str] | None:
+    """Words that mean missing from NA,? ; none of them from an empty text."""
+    return None if given is None else [word for own in given.split(",") if (word := own.strip())]
 
 
 def writable(folder: Path) -> Path:
@@ -124,22 +133,40 @@ def warn(message: object) -> None:
 @contextmanager
 def in_options() -> Iterator[None]:
     """Errors and warnings inside name command-line options instead of Python arguments."""
-    from brai.data.dataset import DataError
+    from brai.data.columns import DataError
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
             yield
         except DataError as error:
-            out = "".join(f" --drop {shlex.quote(name)}" for name in error.columns)
-            raise DataError(_as_options(str(error)) + (f":{out}" if out else "")) from error
+            raise DataError(_told(error)) from error
     for one in told:
         warn(_as_options(str(one.message)))
 
 
-def _as_options(message: str) -> str:
+def _told(error: Any) -> str:
+    """The message of a DataError, with options to paste."""
+    from brai.data.missing_words import MissingWordsError, as_option
+    from brai.data.problems import described
+
+    if isinstance(error, MissingWordsError):
+        return error.told(as_option)
+    if not error.parts:
+        return _as_options(str(error), error.column)
+    out = "".join(f" --drop {shlex.quote(name)}" for name in error.columns)
+    kept = "".join(f" --kind {shlex.quote(f'{own.column}={own.kind}')}" for own in error.parts if own.kind)
+    messages = [_as_options(str(own), own.column) for own in error.parts]
+    asked = f". Besides, {_told(error.question)}" if error.question is not None else ""
+    cure = f":{kept and f' keep some with{kept}, or'} leave all out with{out}" if len(messages) > 1 else ""
+    return f"{described(error.parts, messages)}{cure}{asked}"
+
+
+def _as_options(message: str, column: str = "") -> str:
     """The message with its advice, the part after the last colon, in terms of command-line options."""
     problem, colon, cure = message.rpartition(": ")
     for words, option in _WORDS.items():
         cure = cure.replace(words, option)
+    for dummy in ("--drop COLUMN", "--kind COLUMN") if column else ():
+        cure = cure.replace(dummy, f"{dummy.split()[0]} {shlex.quote(column)}")
     return problem + colon + cure

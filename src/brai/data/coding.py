@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from brai.data.measurements import Floats, rankdata
 
@@ -49,6 +49,14 @@ class Scale:
         n = len(self.ranked)
         ranks = (np.searchsorted(self.ranked, values, "left") + np.searchsorted(self.ranked, values, "right")) / 2
         return np.asarray(ndtri(np.clip(ranks, 0.5, n - 0.5) / n), np.float64)
+
+    def values(self, column: Floats) -> Floats:
+        """The values of a column of the design, in the units of the data: the inverse of `column`."""
+        scores = column * self.spread + self.centre
+        if self.ranked is None:
+            return np.asarray(scores, np.float64)
+        n = len(self.ranked)
+        return np.asarray(np.interp(ndtr(scores) * n - 0.5, np.arange(n), self.ranked), np.float64)
 
     def column(self, values: Floats) -> Floats:
         """The column of the design, (1, rows)."""

@@ -27,10 +27,16 @@ Columns = tuple[list[Any], list[Any]]  # names; for each a 1-D array, a series, 
 class DataError(ValueError):
     """The data cannot be used; the message names the column, the value and the cure.
 
-    ``columns`` are the columns without which it could be used, if there are several of them.
+    ``columns`` are the columns without which it could be used, if there are several of them, and ``parts`` their
+    errors. The error of one column may name the ``kind`` with which it could be used. ``question`` is what is
+    asked besides.
     """
 
     columns: tuple[str, ...] = ()
+    column: str = ""
+    kind: str = ""
+    parts: tuple[DataError, ...] = ()
+    question: DataError | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class Numbers:
     """A column of floats, NaN where a value is missing; for columns of very many different numbers."""
 
     values: NDArray[np.float64]
+    words: frozenset[str] = frozenset()  # in a text file: those that stand for missing values
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,15 @@
 Conventions
 -----------
 - `Dataset.codes[v, r]` is the code of variable v in row r (variable-major); `states[v][code]` is its label.
-- A column declares its states by its type (pandas Categorical, polars Enum, arrow dictionary) or by the
-  argument `states=`, which takes precedence. Declared states keep their order, including those that never occur.
-  A polars Categorical declares nothing: its categories belong to a pool shared with other columns.
-- The states of any other column are its values, sorted: numbers by size, text as Python sorts str, False before
-  True. Whole floats count as integers.
-- Labels are plain Python objects. A declared label that is neither text nor a number (such as an interval of
-  `pandas.cut`) is replaced by its str().
-- Nothing is guessed or repaired. Missing values, continuous columns and identifiers raise a `DataError` that
-  names the column, the value and the cure. Row numbers in messages count data rows from 1.
-- A column that is almost an identifier (more than 20 values, and more than half as many as rows) gives a warning.
-- `missing="drop"` drops the rows that have missing values and warns how many. `missing="label"` adds a last state,
-  "missing", to each column that has missing values. If a cell holds the text "missing" as well, that is a
-  `DataError`, unless `states=` lists it: then both are one state.
-- `brai.data.text_files` describes how the cells of a text file get their types.
+- A column declares its states by its type (pandas Categorical, polars Enum, arrow dictionary; a polars Categorical
+  does not) or by the argument `states=`, which takes precedence. Declared states keep their order, including those
+  that never occur.
+- The states of any other column are its values, sorted as in Python. Whole floats count as integers.
+- Labels are plain Python objects. A declared label that is neither text nor a number is replaced by its str().
+- Identifiers raise a `DataError` that names column, value and cure. Messages count data rows from 1.
+- A column that is almost one (more than 20 values, and more than half as many as rows) gives a warning.
+- `brai.data.missing` describes what becomes of missing values, `brai.data.missing_words` which words mean missing,
+  `brai.data.text_files` how the cells of a text file get their types.
 
 >>> data = Dataset.of({"rain": ["no", "yes", "no"], "wet": [0, 1, 1]}, states={"wet": [0, 1, 2]})
 >>> data
@@ -50,14 +45,27 @@ from brai.data.columns import (
     shown,
     smallest_type,
 )
+from brai.data.discretizing import binned
+from brai.data.incomplete import Incomplete
 from brai.data.intake import by_kinds
 from brai.data.measurements import Measurements, Transform
 from brai.data.missing import CURE, Way, settled
+from brai.data.missing_words import settled_words
 from brai.data.mixed import Mixed
+from brai.data.na import AUTO, Words
 from brai.data.numbers import file_columns, read, source_columns
-from brai.data.problems import Problems
-from brai.data.states import UNDECLARED, check_arity, check_labels, encode, respelled, spelled, warn_of_identifiers
-from brai.runtime.checks import near
+from brai.data.problems import Problems, check_range
+from brai.data.states import (
+    UNDECLARED,
+    check_arity,
+    check_known,
+    check_labels,
+    declared_states,
+    encode,
+    respelled,
+    spelled,
+    warn_of_identifiers,
+)
 
 __all__ = ["DataError", "Dataset"]
 
@@ -65,7 +73,7 @@ States = Mapping[str, Sequence[Any]]
 
 
 class Variables(Protocol):
-    """Anything with named variables and their states, such as a Dataset or a Network."""
+    """Named variables and their states: a Dataset, a Network."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +104,7 @@ class Dataset:
         if given.shape[1] == 0:
             raise DataError("the data has no rows: give at least one")
         states = tuple(check_labels(name, own) for name, own in zip(names, self.states, strict=True))
-        _check_range(given, names, states)
+        check_range(given, names, states)
         codes = np.ascontiguousarray(given, dtype=smallest_type(max(map(len, states))))
         if np.may_share_memory(codes, given) and (codes.flags.writeable or codes.base is not None):
             codes = codes.copy()  # the caller could still write to it
@@ -111,9 +119,11 @@ class Dataset:
         *,
         states: States | None = None,
         names: Iterable[str] | None = None,
-        missing: Way = "error",
+        missing: Way = "impute",
         kinds: Mapping[str, str] | None = None,
         transform: Transform = "none",
+        discretize: Any = None,
+        na: Any = None,
     ) -> Any:
         """Convert X: a pandas, polars or pyarrow table, a 2-D array, a dict of columns, rows, or a file path.
 
@@ -121,20 +131,25 @@ class Dataset:
         (`brai.data.intake` has the rules). `kinds` says for single columns whether they are "discrete", "ordered"
         or "continuous"; `transform` is that of measurements. `states` declares the labels of the columns it names,
         in code order. `names` renames the columns; those of an array or a list of rows are x0, x1, … by default.
-        `missing` says what to do with missing values: "drop" drops their rows, "label" makes missing a state of
-        its own. X is not changed.
+        `missing` says what to do with missing values: with "impute" the result is an `Incomplete` table, and
+        learners average over completions of it; "drop" drops rows, "label" makes missing a state, "error" refuses.
+        `discretize` cuts measurements into bins: "quantile:4", {"age": [18, 65]} (`brai.discretize`). `na` lists
+        words that are missing in any column: ["NA", "?"] (`brai.data.missing_words`). X is not changed.
 
         >>> Dataset.of({"wet": [0, None, 1]}, missing="label").states
         ((0, 1, 'missing'),)
         """
-        if isinstance(X, Dataset | Measurements | Mixed) and states is None and names is None and kinds is None:
+        own_tables = Dataset | Measurements | Mixed | Incomplete
+        if isinstance(X, own_tables) and all(given is None for given in (states, names, kinds, discretize, na)):
             return X
-        own, columns = columns_of_any(X)
+        own, columns = columns_of_any(X, words := Words.of(na))
         columns = list(map(read, columns))
         listed = own if names is None else list(names) if isinstance(names, Iterable) else names
         if not isinstance(listed, list) or len(listed) != len(columns):
             return cls._of_columns((own, columns), states, listed, missing)
-        return by_kinds((listed, columns), states, missing, kinds, transform, cls._of_columns)
+        table, question = settled_words((listed, columns), words, states)
+        table = binned(table, discretize, kinds, states)
+        return by_kinds(table, states, missing, kinds, transform, cls._of_columns, question)
 
     @classmethod
     def conforming(cls, X: Any, like: Variables) -> Dataset:
@@ -162,27 +177,31 @@ class Dataset:
         return cls._of_columns((list(like.names), found), declared, cures=(cure, gone))
 
     @classmethod
-    def from_file(
+    def from_file(  # arguments: those of `of`, and how the file is read
         cls,
         path: str | os.PathLike[str],
         *,
         states: States | None = None,
         delimiter: str | None = None,
         drop: Iterable[str] = (),
-        missing: Way = "error",
+        missing: Way = "impute",
         kinds: Mapping[str, str] | None = None,
         transform: Transform = "none",
+        discretize: Any = None,
+        na: Any = None,
     ) -> Any:
         """Read a .csv, .tsv, .txt or .parquet file, or any of these with .gz; see `brai.data.text_files`.
 
         Columns in `drop` are left out, whatever they hold. The other arguments are as in `of`.
         """
         out = {drop} if isinstance(drop, str) else set(drop)
-        names, columns = file_columns(path, delimiter, out)
-        _check_known(out, names)
+        names, columns = file_columns(path, delimiter, out, words := Words.of(na))
+        check_known(out, names)
         kept = [i for i, name in enumerate(names) if name not in out]
-        table = [names[i] for i in kept], [read(columns[i]) for i in kept]
-        return by_kinds(table, states, missing, kinds, transform, cls._of_columns)
+        read_in = [names[i] for i in kept], [read(columns[i]) for i in kept]
+        table, question = settled_words(read_in, words, states)
+        table = binned(table, discretize, kinds, states)
+        return by_kinds(table, states, missing, kinds, transform, cls._of_columns, question)
 
     @classmethod
     def from_codes(
@@ -215,7 +234,7 @@ class Dataset:
                 raise DataError(f"{len(things)} {what} for {table.shape[1]} columns: give one per column")
         if states is not None and not isinstance(states, Mapping):
             states = dict(zip(names, states, strict=True))
-        declared = _declared(names, states)
+        declared = declared_states(names, states)
         labels = []
         for name, size in zip(names, sizes, strict=True):
             if not isinstance(size, int | np.integer) or size < 1:
@@ -246,7 +265,7 @@ class Dataset:
         names = check_names(own if names is None else names)
         if len(names) != len(columns):
             raise DataError(f"{len(names)} names for {len(columns)} columns: give one name per column")
-        declared = _declared(names, states)
+        declared = declared_states(names, states)
         factors: list[Factor] = []
         problems = problems or Problems()
         for name, column in zip(names, columns, strict=True):
@@ -303,7 +322,7 @@ class Dataset:
     def select(self, columns: Iterable[str]) -> Dataset:
         """Return the data set of these columns (names), in this order."""
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
-        _check_known(wanted, self.names)
+        check_known(wanted, self.names)
         place = {name: i for i, name in enumerate(self.names)}
         at = [place[name] for name in wanted]
         codes, states = self.codes[at], tuple(self.states[i] for i in at)
@@ -311,6 +330,17 @@ class Dataset:
         if len(set(at)) == len(at) > 0 and codes.dtype == smallest_type(max(map(len, states))):
             return _as_it_was(codes, wanted, states)  # already checked
         return Dataset(codes, wanted, states)
+
+    def columns(self) -> NDArray[Any]:
+        """The codes of each variable."""
+        return self.codes
+
+    def replaced(self, columns: Mapping[int, NDArray[Any]]) -> Dataset:
+        """The same table with other codes for some variables."""
+        codes = np.array(self.codes)
+        for v, own in columns.items():
+            codes[v] = own
+        return _as_it_was(codes, self.names, self.states)
 
     def rows(self, which: NDArray[np.int64]) -> Dataset:
         """The data set of these rows; states that no longer occur are kept."""
@@ -350,13 +380,13 @@ def _as_it_was(codes: NDArray[Any], names: tuple[str, ...], states: tuple[tuple[
     return data
 
 
-def columns_of_any(X: Any) -> Columns:
+def columns_of_any(X: Any, words: Words = AUTO) -> Columns:
     """Names and columns of any table, or of a file."""
     if isinstance(X, Mixed):
         own = dict(zip(*_own_columns(X.labels), strict=True)) if X.labels is not None else {}
         own |= dict(zip(X.numbers.names, X.numbers.values, strict=True))
         return list(X.names), [own[name] for name in X.names]
-    return _own_columns(X) if isinstance(X, Dataset) else source_columns(X)
+    return _own_columns(X) if isinstance(X, Dataset) else source_columns(X, words)
 
 
 def _sizes(codes: NDArray[Any]) -> list[int]:
@@ -368,33 +398,3 @@ def _own_columns(data: Dataset) -> Columns:
         Factor(states, codes, declared=states) for codes, states in zip(data.codes, data.states, strict=True)
     ]
     return list(data.names), columns
-
-
-def _declared(names: Sequence[str], states: States | None) -> dict[str, tuple[Any, ...]]:
-    if states is None:
-        return {}
-    if not isinstance(states, Mapping):
-        raise DataError(f"states= is of type {type(states).__name__}: give a dict of column name → labels")
-    named = {str(name): labels for name, labels in states.items()}
-    _check_known(named, names)
-    for name, labels in named.items():
-        check_labels(name, labels)
-    return {name: tuple(labels) for name, labels in named.items()}
-
-
-def _check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
-    known = frozenset(names)
-    for name in wanted:
-        if not isinstance(name, str) or name not in known:
-            hint = near(str(name), names)
-            raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")
-
-
-def _check_range(codes: NDArray[Any], names: Sequence[str], states: Sequence[Sequence[Any]]) -> None:
-    lows, highs = codes.min(axis=1).tolist(), codes.max(axis=1).tolist()
-    for name, labels, low, high in zip(names, states, lows, highs, strict=True):
-        if low < 0 or high >= len(labels):
-            raise DataError(
-                f"column {shown(name)} holds the code {low if low < 0 else high}, outside 0..{len(labels) - 1}: "
-                "number codes from 0, and make arities= or states= cover all of them"
-            )

@@ -7,23 +7,27 @@
 - ``kinds={"age": "discrete"}``, ``{"stage": "ordered"}`` or ``{"score": "continuous"}`` decide otherwise.
 
 A table without measurements is a Dataset: order is not used there. With measurements only it is `Measurements`,
-else `brai.data.mixed.Mixed`. There measurements that are far from normal are taken as normal scores.
+else `brai.data.mixed.Mixed`. There measurements that are far from normal, also within the states of the other
+columns, are taken as normal scores.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 import narwhals as nw
 import numpy as np
 
+from brai.data.coding import Contrasts
 from brai.data.columns import Columns, DataError, Factor, Numbers, check_names, count, factor, shown
-from brai.data.measurements import Floats, Transform
+from brai.data.incomplete import Incomplete, filled
+from brai.data.measurements import Floats, Measurements, Transform
 from brai.data.missing import missing_rows, which
 from brai.data.mixed import ColumnKind, Mixed
+from brai.data.notation import check_labels
 from brai.data.numbers import (
     Looks,
     TailsWarning,
@@ -34,7 +38,8 @@ from brai.data.numbers import (
     not_numbers,
     numbers,
 )
-from brai.data.problems import Problems
+from brai.data.problems import Problems, Question
+from brai.data.states import declared_states, spelled
 from brai.runtime.checks import near
 
 Labelled: TypeAlias = Callable[..., Any]  # (columns, states, missing=, problems=) → Dataset
@@ -65,6 +70,7 @@ class Sorted(NamedTuple):
     kinds: tuple[ColumnKind, ...]
     values: dict[int, Floats]  # of all continuous columns
     given: dict[str, ColumnKind]  # what the caller stated
+    problems: Problems  # of columns of text that hold no labels
 
     @property
     def floats(self) -> list[Floats]:
@@ -100,7 +106,19 @@ def sorted_out(table: Columns, kinds: Mapping[str, str] | None, states: Mapping[
             found.append("ordered")
         else:
             found.append("discrete")
-    return Sorted(tuple(found), values, given)
+    return Sorted(tuple(found), values, given, Problems())
+
+
+def check_text(table: Columns, found: Sorted, declared: Collection[str]) -> Columns:
+    """The table with columns of text as factors; what is wrong with these goes to ``found.problems``."""
+    columns = list(table[1])
+    for i, name in enumerate(map(str, table[0])):
+        if i in found.values or name in found.given or name in declared or is_ordered(columns[i]):
+            continue
+        with found.problems.of(name):
+            columns[i] = factor(name, columns[i])
+            check_labels(name, columns[i])
+    return table[0], columns
 
 
 def is_ordered(column: Any) -> bool:
@@ -153,6 +171,57 @@ def without_holes(names: Sequence[str], columns: Sequence[Any], found: Sorted) -
     )
 
 
+def _with_holes(
+    table: Columns, found: Sorted, states: Mapping[str, Any] | None, transform: Transform, labelled: Labelled
+) -> Any:
+    """The table, as `Incomplete` if cells are missing: it is made of columns whose missing cells are filled."""
+    columns = list(table[1])
+    try:
+        names = check_names(table[0])
+        declared = declared_states(names, states)
+        factors = {
+            i: spelled(factor(names[i], own), declared.get(names[i]))
+            for i, own in enumerate(columns)
+            if i not in found.values
+        }
+        columns = [factors.get(i, own) for i, own in enumerate(columns)]
+        check_lengths(names, columns, found)
+    except DataError:  # told below, together with all other problems
+        return _of_kinds(table, found, states, "error", transform, labelled)
+    whole = filled(names, factors, found.values)
+    if whole is None:
+        return _of_kinds((list(names), columns), found, states, "error", transform, labelled)
+    own = found._replace(kinds=tuple(found.kinds[i] for i in whole.kept), values=whole.values)
+    listed = [whole.factors[i] if i in whole.factors else whole.values[i] for i in range(len(whole.names))]
+    if isinstance(states, Mapping):
+        empty = set(names) - set(whole.names)
+        states = {name: labels for name, labels in states.items() if name not in empty} or None
+    made = _of_kinds((whole.names, listed), own, states, "error", transform, labelled)
+    return Incomplete(made, whole.missing)
+
+
+def _skewed(measurements: Measurements, labels: Any) -> list[int]:
+    """Measurements that are far from normal even within the states of other columns.
+
+    A column whose mean depends on a category is a mixture of normal distributions; normal scores would bend its
+    relations to other measurements.
+    """
+    found = far_from_normal(measurements)
+    if not found:
+        return []
+    counts = [
+        np.bincount(own, minlength=len(states)) for own, states in zip(labels.codes, labels.states, strict=True)
+    ]
+    blocks = [Contrasts.of_category(own).column(codes) for own, codes in zip(counts, labels.codes, strict=True)]
+    rows = np.concatenate([np.ones((1, labels.n_rows)), *blocks])
+    if len(rows) > labels.n_rows / 10:  # so many states that they would fit anything
+        return found
+    values = measurements.standardised[found]
+    left = values - np.linalg.lstsq(rows.T, values.T, rcond=None)[0].T @ rows
+    names = tuple(measurements.names[v] for v in found)
+    return [found[i] for i in far_from_normal(Measurements(left, names))]
+
+
 def by_kinds(
     table: Columns,
     states: Mapping[str, Any] | None,
@@ -160,12 +229,32 @@ def by_kinds(
     kinds: Mapping[str, str] | None,
     transform: Transform,
     labelled: Labelled,
+    question: Question = lambda _: None,
 ) -> Any:
-    """The table by the kinds of its columns; ``labelled`` makes a Dataset of columns."""
+    """The table by the kinds of its columns; ``labelled`` makes a Dataset of columns.
+
+    ``question`` gives what is asked about columns, but for those with another problem.
+    """
     found = sorted_out(table, kinds, states)
+    found.problems.question = question
+    table = check_text(table, found, set(map(str, states)) if isinstance(states, Mapping) else set())
+    if missing == "impute":
+        return _with_holes(table, found, states, transform, labelled)
+    return _of_kinds(table, found, states, missing, transform, labelled)
+
+
+def _of_kinds(
+    table: Columns,
+    found: Sorted,
+    states: Mapping[str, Any] | None,
+    missing: str,
+    transform: Transform,
+    labelled: Labelled,
+) -> Any:
+    """The table of columns whose kinds are known."""
     columns: Sequence[Any] = table[1]
     if not found.values:
-        return labelled(table, states, missing=missing)
+        return labelled(table, states, missing=missing, problems=found.problems)
     names = check_names(table[0])
     check_lengths(names, columns, found)
     if missing == "drop":
@@ -174,7 +263,7 @@ def by_kinds(
         return measured(names, found.floats, transform, found.given)
     if transform not in get_args(Transform):
         raise DataError(f"transform is {shown(transform)}: choose 'none' or 'normal-scores'")
-    problems = Problems()
+    problems = found.problems
     for i, own in sorted(found.values.items()):
         with problems.of(names[i]):
             check_column(names[i], own, found.given)
@@ -185,5 +274,5 @@ def by_kinds(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TailsWarning)  # such columns are ranked
         measurements = measured(own_names, found.floats, given=found.given)
-    ranked = own_names if transform == "normal-scores" else [own_names[v] for v in far_from_normal(measurements)]
+    ranked = own_names if transform == "normal-scores" else [own_names[v] for v in _skewed(measurements, labels)]
     return Mixed.of(names, found.kinds, labels, measurements, ranked)

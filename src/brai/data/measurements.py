@@ -11,7 +11,7 @@ Measurements(3 rows, 2 variables)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -107,6 +107,17 @@ class Measurements:
     def constant(self) -> NDArray[np.bool_]:
         """Which variables have one value only."""
         return np.asarray(self.values.min(axis=1) == self.values.max(axis=1))
+
+    def columns(self) -> Floats:
+        """The values of each variable."""
+        return self.values
+
+    def replaced(self, columns: Mapping[int, Floats]) -> Measurements:
+        """The same table with other values for some variables."""
+        values = np.array(self.values)
+        for v, own in columns.items():
+            values[v] = own
+        return unchecked(values, self.names, self.transform, self.reference)
 
     def rows(self, which: NDArray[np.int64]) -> Measurements:
         """The table of these rows."""

@@ -1,4 +1,7 @@
-"""Missing values of a table: raise an error, drop their rows, or make missing a state of its own."""
+"""Missing values of a table: raise an error, drop their rows, or make missing a state of its own.
+
+`brai.data.incomplete` keeps them, for learners that impute them.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,16 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.data.columns import DataError, Factor, count, default_names, shown
+from brai.data.columns import DataError, Factor, count, shown
 from brai.data.states import MISSING, is_missing, seen, sorted_states, whole
 
-Way: TypeAlias = Literal["error", "drop", "label"]
+Way: TypeAlias = Literal["impute", "error", "drop", "label"]
 
 NAMED = 10  # columns with missing values that a message names
-CURE = 'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state; or impute them'
+CURE = (
+    'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state, missing="impute" '
+    "imputes them"
+)
 
 
 def settled(
@@ -28,7 +34,7 @@ def settled(
 ) -> list[Factor]:
     """The columns with missing values resolved; `declared` holds the states that the caller gave."""
     if way not in get_args(Way):
-        raise DataError(f"missing is {shown(way)}: choose 'error', 'drop' or 'label'")
+        raise DataError(f"missing is {shown(way)}: choose 'impute', 'drop', 'label' or 'error'")
     holes = {i: n for i, column in enumerate(columns) if (n := int(missing_rows(column).sum()))}
     if not holes:
         return list(columns)
@@ -92,16 +98,12 @@ def which(names: Sequence[str], holes: dict[int, int]) -> str:
 
 
 def check_array(X: Any) -> None:
-    """Refuse an array without columns, and one of numbers with NaN or inf, in the words of scikit-learn."""
+    """Refuse an array without columns, and one of numbers with inf, in the words of scikit-learn."""
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return
     if X.shape[1] == 0:
         raise DataError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required: give columns")
-    if X.dtype.kind != "f" or np.isfinite(X).all():
+    if X.dtype.kind != "f" or not np.isinf(X).any():
         return
-    if (gone := np.isnan(X)).any():
-        holes = {i: int(n) for i, n in enumerate(gone.sum(axis=0)) if n}
-        first = int(gone.any(axis=1).argmax()) + 1
-        raise DataError(f"{which(default_names(X.shape[1]), holes)}, the first NaN in row {first}: {CURE}")
     row, column = map(int, np.argwhere(np.isinf(X))[0])
     raise DataError(f"column 'x{column}' holds inf in row {row + 1}: drop the row, or give it a label")

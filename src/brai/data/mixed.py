@@ -8,7 +8,7 @@ Mixed(4 rows, 2 variables: 1 category, 1 measurement)
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -115,6 +115,19 @@ class Mixed:
     def n_rows(self) -> int:
         """Number of rows, N."""
         return self.numbers.n_rows
+
+    def replaced(self, columns: Mapping[int, NDArray[Any]]) -> Mixed:
+        """The same table with other codes or values for some variables, and the same coding."""
+        states, values = {}, {}
+        for v, own in columns.items():
+            name = self.names[v]
+            if self.kinds[v] == "continuous":
+                values[self.numbers.names.index(name)] = own
+            else:
+                states[self.labels.names.index(name)] = own
+        labels = self.labels.replaced(states) if states else self.labels
+        numbers = self.numbers.replaced(values) if values else self.numbers
+        return Mixed(self.names, self.kinds, labels, numbers, self.ranked, self.coding)
 
     def rows(self, which: NDArray[np.int64]) -> Mixed:
         """The table of these rows, with the same coding."""

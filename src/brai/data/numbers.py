@@ -29,6 +29,7 @@ from brai.data.columns import (
 )
 from brai.data.measurements import Floats, Measurements, Transform, scored, unchecked
 from brai.data.missing import which
+from brai.data.na import AUTO, Words
 from brai.data.problems import Problems
 from brai.data.states import IDENTIFIER_ROWS, Written, is_missing
 from brai.data.text_files import read_columns
@@ -39,21 +40,23 @@ LARGEST = 1000  # bits of an integer that counts as a number
 TAILS = 10.0  # excess kurtosis above which a column is far from normal
 SKEWED = 2.0  # skewness, likewise
 HEAVY = 5  # columns that a message names
-CURE = 'Dataset.of(X, missing="drop") removes these rows; or impute them'
+CURE = 'Dataset.of(X, missing="drop") removes these rows, missing="impute" imputes them'
 
 
-def source_columns(X: Any) -> Columns:
+def source_columns(X: Any, words: Words = AUTO) -> Columns:
     """Names and columns of a table of measurements, a frame, an array, or a file."""
     if isinstance(X, Measurements):
         return list(X.names), list(X.values)
-    return file_columns(X, None) if isinstance(X, str | os.PathLike) else columns_of(X)
+    return file_columns(X, None, words=words) if isinstance(X, str | os.PathLike) else columns_of(X)
 
 
-def file_columns(path: str | os.PathLike[str], delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
+def file_columns(
+    path: str | os.PathLike[str], delimiter: str | None, without: Set[str] = frozenset(), words: Words = AUTO
+) -> Columns:
     """Names and columns of a file."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise DataError(f"the path is {shown(path)}: give the path of a file")
-    return read_columns(Path(path), delimiter, without)
+    return read_columns(Path(path), delimiter, without, words)
 
 
 def read(column: Any) -> Any:
@@ -93,6 +96,8 @@ def numbers(column: Any) -> Floats | None:
             column = nw.from_native(column, series_only=True)
         except TypeError:
             return None
+    if column.dtype == nw.Object:
+        return numbers(column.to_list())
     if not column.dtype.is_numeric() or column.dtype.is_decimal():
         return None
     if column.dtype.is_integer() and (column.null_count() > 0 or column.dtype in (nw.Int128, nw.UInt128)):
@@ -135,16 +140,18 @@ def _counts_rows(values: Floats) -> bool:
     n = len(values)
     if n <= IDENTIFIER_ROWS or not np.isfinite(values).all() or np.ptp(values) != n - 1:
         return False
-    return bool((np.diff(np.sort(values)) == 1).all())
+    return bool(values[0] % 1 == 0 and (np.diff(np.sort(values)) == 1).all())
 
 
 def check_column(name: str, values: Floats, given: Collection[str]) -> None:
     """DataError if a column of numbers is an identifier (unless its kind is given) or has infinities."""
     if name not in given and _counts_rows(values):
-        raise DataError(
+        error = DataError(
             f"column {shown(name)} has {len(values)} different values in {len(values)} rows, all integers from "
             f"{values.min():.0f} on, like an identifier: drop it, or name it in kinds="
         )
+        error.kind = "continuous"
+        raise error
     if (endless := np.isinf(values)).any():
         row = int(endless.argmax()) + 1
         raise DataError(f"infinite values in {shown(name)} (row {row}): correct them, or drop those rows")

@@ -5,19 +5,20 @@ from __future__ import annotations
 import reprlib
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from brai.data.bins import MISSING as MISSING
+from brai.data.bins import bin_of, sorted_labels
 from brai.data.columns import MAX_BITS, DataError, Factor, is_hashable, shown, smallest_type, wrong_type
 from brai.runtime.checks import near
 
 MAX_STATES = 65_536  # what uint16 codes can distinguish
 IDENTIFIER_ROWS = 20  # an undeclared column of more rows than this, all different, is an identifier
-MISSING = "missing"  # the label of missing values where they are a state
 UNDECLARED = "add it to states= or drop those rows"  # advice for a value that is not among the states
 
 
@@ -74,12 +75,15 @@ def seen(column: Factor) -> list[int]:
 def as_label(value: Any, labels: Collection[Any]) -> Any:
     """Return the label that matches a value: the value itself, else a label of the same text ("0" for 0 and 0.0).
 
-    A missing value matches the label "missing". A value that matches no label is returned unchanged.
+    If the labels are bins, a number matches the bin that contains it. A missing value matches the label "missing".
+    A value that matches no label is returned unchanged.
     """
     if is_missing(value) and MISSING in labels:
         return MISSING
     if value in labels or is_missing(value) or _is_huge(value):
         return value
+    if (own := bin_of(value, labels)) is not None:
+        return own
     spelled = {str(label): label for label in labels}
     return next((spelled[text] for text in (str(value), str(whole(value))) if text in spelled), value)
 
@@ -108,9 +112,9 @@ def sorted_states(name: str, values: list[Any], n_rows: int) -> tuple[Any, ...]:
     if fraction is not None:
         raise DataError(
             f"column {shown(name)} holds {fraction!r}, which is not an integer: discretise the column "
-            "(pandas.cut, say) or list its values in states="
+            "(discretize=, say) or list its values in states="
         )
-    labels = tuple(sorted(set(values)))
+    labels = sorted_labels(set(values))
     if len(labels) == n_rows > IDENTIFIER_ROWS:
         raise DataError(
             f"column {shown(name)} has {n_rows} different values in {n_rows} rows, such as {shown(labels[0])}, "
@@ -191,3 +195,27 @@ def place_of(known: Sequence[Any], wanted: Any, problem: str = "there is no vari
         hint = near(str(wanted), [str(one) for one in known])
         raise DataError(f"{problem} {wanted!r}{hint}: choose among {reprlib.repr(list(known))}")
     return known.index(label)
+
+
+def declared_states(
+    names: Sequence[str], states: Mapping[str, Sequence[Any]] | None
+) -> dict[str, tuple[Any, ...]]:
+    """The states that the caller gives, checked."""
+    if states is None:
+        return {}
+    if not isinstance(states, Mapping):
+        raise DataError(f"states= is of type {type(states).__name__}: give a dict of column name → labels")
+    named = {str(name): labels for name, labels in states.items()}
+    check_known(named, names)
+    for name, labels in named.items():
+        check_labels(name, labels)
+    return {name: tuple(labels) for name, labels in named.items()}
+
+
+def check_known(wanted: Iterable[str], names: Sequence[str]) -> None:
+    """DataError if a column is not among the names."""
+    known = frozenset(names)
+    for name in wanted:
+        if not isinstance(name, str) or name not in known:
+            hint = near(str(name), names)
+            raise DataError(f"there is no column {shown(name)}{hint}: choose among {shown(list(names))}")

@@ -5,13 +5,14 @@ types by these rules:
 
 - An empty cell is missing. A blank line is skipped. In a file of one column, however, a blank line is a cell,
   except for empty lines at the end of the file.
-- A column is numeric if all its cells are numbers. Empty cells and NA, N/A, NaN and null (in any case) do not
-  count: they are missing values of that column.
+- A column is numeric if all its cells are numbers. Empty cells and NA, N/A, NaN, null, ?, - and a point do not
+  count: they are missing values of that column (`brai.data.na`).
 - The states of a numeric column are integers. If one of its numbers is not whole, the column is continuous, which
   is an error. If all are whole, but one is written like a code (07, +3, more than 18 digits) or is too large for a
   float (1e400), the column is text.
 - Numbers are exact: 123456789012345678.0 and 123456789012345679.0 are two states, although they are equal floats.
-- Any other column is text, and NA in it is a label like any other. So is inf: infinity does not count as a number.
+- A column of numbers with decimal commas (3,5) is numeric; a warning names it (`brai.data.notation`).
+- Any other column is text. What NA is in it `brai.data.missing_words` decides. Infinity is not a number.
 - If `states=` declares a column, a cell that is spelled like a label is that label, before these rules apply.
 
 Files are streamed. A text file is read in chunks of rows, which are encoded at once. A Parquet file is read column
@@ -35,6 +36,8 @@ import numpy as np
 
 from brai.data import stream
 from brai.data.columns import Columns, DataError, Factor, Numbers, count, shown, smallest_type, told
+from brai.data.na import AUTO, Words
+from brai.data.notation import read_commas
 from brai.data.parquet import parquet_columns
 from brai.data.states import Written
 from brai.data.stream import Source
@@ -50,13 +53,14 @@ WIDE = 1 << 14  # columns above which free memory is checked
 OTHERS = ",;\t|:#~^"  # possible delimiters of a file that seems to have one column
 DELIMITERS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t| "}
 READABLE = ".csv, .tsv, .txt or .parquet, plain or .gz"
-NOT_AVAILABLE = frozenset({"na", "n/a", "nan", "null"})
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 DIGITS = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
-def read_columns(path: Path, delimiter: str | None, without: Set[str] = frozenset()) -> Columns:
+def read_columns(
+    path: Path, delimiter: str | None, without: Set[str] = frozenset(), words: Words = AUTO
+) -> Columns:
     """Return the names and columns of a data file; those named in ``without`` are left empty."""
     if os.path.isdir(path):
         raise DataError(f"{shown(str(path))} is a directory: give the path of a file")
@@ -67,10 +71,12 @@ def read_columns(path: Path, delimiter: str | None, without: Set[str] = frozense
         raise DataError(f"the delimiter is {shown(delimiter)}: give one character such as ';'")
     if kind == ".parquet":
         return parquet_columns(Source(path))
-    return _text_columns(Source(path), delimiter, DELIMITERS[kind], without)
+    return _text_columns(Source(path), delimiter, DELIMITERS[kind], without, words)
 
 
-def _text_columns(source: Source, delimiter: str | None, candidates: str, without: Set[str]) -> Columns:
+def _text_columns(
+    source: Source, delimiter: str | None, candidates: str, without: Set[str], words: Words
+) -> Columns:
     n_lines = source.check_text()
     chosen = delimiter or _sniffed(source, candidates)
     with source.lines() as lines:
@@ -78,14 +84,14 @@ def _text_columns(source: Source, delimiter: str | None, candidates: str, withou
         rows = _rows(source, reader)
         names = [name.strip() for name in next(rows)]
         _check_width(names, source)
-        columns = [Cells(is_kept=name not in without) for name in names]
+        columns = [Cells(name not in without, words) for name in names]
         memory.check_table(n_lines, sum(own.is_kept for own in columns), source.name)
         n_rows = _fill(columns, _chunks(rows, reader, len(names)), source, names)
     if n_rows == 0:
         raise DataError(f"{source.name} has a header line but no rows: give at least one row of data")
     if delimiter is None and len(names) == 1:
         _check_one_column(source, names[0])
-    return names, [own.factor() for own in columns]
+    return names, read_commas(names, [own.factor() for own in columns], words, chosen, typed)
 
 
 class Reader:
@@ -126,9 +132,10 @@ def _rows(source: Source, reader: Reader) -> Iterator[list[str]]:
                     continue  # a blank line
                 if width >= 0:
                     cells, names = count(len(row), "cell"), count(width, "name")
+                    is_comma = reader.rows.dialect.delimiter == "," and len(row) > width
                     raise DataError(
                         f"line {reader.rows.line_num} of {source.name} has {cells}, but the header has {names}: "
-                        "complete or drop that line, or give the delimiter="
+                        f"complete or drop that line, {'quote decimal commas, ' * is_comma}or give the delimiter="
                     )
                 width = len(row)
             while empty:
@@ -166,11 +173,12 @@ class Cells:
     take more memory than the numbers themselves.
     """
 
-    def __init__(self, is_kept: bool = True) -> None:
-        self.is_kept = is_kept
+    def __init__(self, is_kept: bool = True, words: Words = AUTO) -> None:
+        self.is_kept, self.words = is_kept, words
         self.index = _Index()
         self._parts: dict[np.dtype[Any], bytearray] = {}  # by integer type, which only grows
         self._floats: bytearray | None = None
+        self._missing: set[str] = set()  # words that stand for missing values, if it is kept as floats
         self._may_be_numbers = True
 
     @property
@@ -188,14 +196,14 @@ class Cells:
         if not self.is_kept:
             return
         if self._floats is not None:
-            self._floats.extend(_floats(cells).tobytes())
+            self._floats.extend(self._numbers(cells).tobytes())
             return
         self._add_coded(cells)
         if self._may_be_numbers and len(self.index) > NUMBERS:
             known = [cell.strip() for cell in self.index]
-            self._may_be_numbers = all(map(_is_measured, known))
+            self._may_be_numbers = all(self._is_measured(cell) for cell in known)
             if self._may_be_numbers:
-                self._floats = bytearray(_floats(known)[self._inverse()].tobytes())
+                self._floats = bytearray(self._numbers(known)[self._inverse()].tobytes())
                 self.index = _Index()
 
     def _add_coded(self, cells: Sequence[str]) -> None:
@@ -222,35 +230,42 @@ class Cells:
     def factor(self) -> Factor | Numbers:
         """The column with its type; its buffers are released."""
         if self._floats is not None:
-            return Numbers(np.frombuffer(self._floats, np.float64))
+            return Numbers(np.frombuffer(self._floats, np.float64), frozenset(self._missing))
         inverse = self._inverse()
         text = [cell.strip() for cell in self.index]
-        return Factor(_typed(text), inverse, text=text)
+        return Factor(typed(text, self.words), inverse, text=text)
+
+    def _is_measured(self, cell: str) -> bool:
+        """Whether a cell is a number that is not written like a code, or a missing one."""
+        if self.words.among_numbers(cell):
+            return True
+        return NUMBER.fullmatch(cell) is not None and not (DIGITS.fullmatch(cell) and not INTEGER.fullmatch(cell))
+
+    def _numbers(self, cells: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Cells as floats, NaN where they are missing."""
+        try:
+            found = np.fromiter(map(float, cells), np.float64, len(cells))
+        except ValueError:
+            found = np.fromiter(map(_float, cells), np.float64, len(cells))
+        for i in np.flatnonzero(~np.isfinite(found)).tolist():
+            own = cells[i].strip()
+            if own and self.words.among_numbers(own):
+                self._missing.add(own)
+                found[i] = np.nan
+            elif own and not NUMBER.fullmatch(own):
+                raise DataError(
+                    f"a column of more than {NUMBERS} different numbers holds {shown(own)} too: list such cells "
+                    "in na= if they are missing, or leave the column out (drop=, --drop)"
+                )
+        return found
 
 
-def _is_measured(cell: str) -> bool:
-    """Whether a cell is a number that is not written like a code, or a missing one."""
-    if not cell or cell.casefold() in NOT_AVAILABLE:
-        return True
-    return NUMBER.fullmatch(cell) is not None and not (DIGITS.fullmatch(cell) and not INTEGER.fullmatch(cell))
-
-
-def _floats(cells: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Cells as floats, NaN where they are missing."""
+def _float(cell: str) -> float:
+    """A cell as a float, NaN if it is none."""
     try:
-        return np.fromiter(map(float, cells), np.float64, len(cells))
+        return float(cell)
     except ValueError:
-        pass
-    found = np.empty(len(cells))
-    for i, cell in enumerate(cells):
-        own = cell.strip()
-        if own and own.casefold() not in NOT_AVAILABLE and not NUMBER.fullmatch(own):
-            raise DataError(
-                f"a column of more than {NUMBERS} different numbers holds {shown(own)} too: empty such cells, or "
-                "leave the column out (drop=, --drop)"
-            )
-        found[i] = float(own) if NUMBER.fullmatch(own) else np.nan
-    return found
+        return math.nan
 
 
 class _Index(dict[str, int]):
@@ -318,9 +333,9 @@ def _check_one_column(source: Source, name: str) -> None:
             )
 
 
-def _typed(cells: list[str]) -> list[Any]:
+def typed(cells: list[str], words: Words = AUTO) -> list[Any]:
     """Return the values of the cells of a column by the rules above; a missing value is None."""
-    present = [cell for cell in cells if cell and cell.casefold() not in NOT_AVAILABLE]
+    present = [cell for cell in cells if not words.among_numbers(cell)]
     if present and all(map(NUMBER.fullmatch, present)):
         whole = all(map(_is_whole, present))
         if not (whole and any(map(_is_code, present))):

@@ -147,6 +147,11 @@ def _model_to(model: Any) -> tuple[dict[str, Any], Arrays]:
         "hyperparameters": _settled_to(model),
     }
     arrays |= graphs_to("dag", [model.dag_])
+    if model._members is not None:
+        more, further = CODECS["members"].to("_members", model._members)
+        about, arrays = about | more, arrays | further
+    if model._rounds:
+        about["rounds"] = model._rounds
     for attribute, codec in model.saved.items():
         more, further = CODECS[codec].to(attribute, getattr(model, attribute))
         about, arrays = about | more, arrays | further
@@ -162,6 +167,9 @@ def _model_from(kind: str, meta: Mapping[str, Any], stored: Stored) -> Any:
         raise ValueError(f"log_score is {meta['log_score']!r}, not a finite number")
     model._take(_settled_of(meta))
     model._keep(data, families_of(dag.reorder(sorted(names))), meta["log_score"])
+    if "members.log_scores" in stored and "members_" not in model.saved:
+        model._members = CODECS["members"].of(Place("_members", meta, stored, names))
+    model._rounds = count(meta, "rounds") if "rounds" in meta else 0
     for attribute, codec in model.saved.items():
         setattr(model, attribute, CODECS[codec].of(Place(attribute, meta, stored, names)))
     model._check()

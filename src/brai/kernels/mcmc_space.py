@@ -79,12 +79,22 @@ def entry_of(space: Space, value: int) -> int:
 
 @lean
 def score_of(evidence: Evidence, space: Space, v: int, parents: Array, n: int, value: int) -> tuple[int, float]:
-    """Entry and score of a family: from the table, from the cache, or computed."""
+    """Entry and score of a family: from the table, from the cache, or computed.
+
+    ``parents`` is scratch memory: it is sorted before a score is computed, so that the last bits of a score do not
+    depend on the way to the family.
+    """
     e = entry_of(space, value)
     if e != OUTSIDE:
         return e, space.sets.scores[e]
     slot, known = recalled(space.memo, value)
     if not known:
+        for k in range(1, n):
+            p, j = parents[k], k
+            while j > 0 and parents[j - 1] > p:
+                parents[j] = parents[j - 1]
+                j -= 1
+            parents[j] = p
         turn(evidence, 0)
         space.memo.hashes[slot] = value
         space.memo.scores[slot] = family_value(evidence, v, parents, n)

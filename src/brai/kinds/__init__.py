@@ -17,6 +17,8 @@ KINDS = {
     "mixed": "brai.kinds.mixed.kind",
 }  # modules that define KIND
 
+PREFIX = "incomplete-"  # of the name of a kind: tables with missing cells (`brai.kinds.incomplete`)
+
 _loaded: dict[str, Kind] = {}
 
 
@@ -25,12 +27,12 @@ def register(kind: Kind) -> None:
     _loaded[kind.name] = kind
 
 
-def table_of(X: Any) -> Any:
-    """X as a table: unchanged if it is a table of any kind, else by `Dataset.of`."""
+def table_of(X: Any, missing: Any = "error") -> Any:
+    """X as a table: unchanged if it is a table of any kind, else by `Dataset.of`; missing cells are an error."""
     from brai.data.dataset import Dataset
     from brai.kinds.base import Table
 
-    return X if not isinstance(X, type) and isinstance(X, Table) else Dataset.of(X)
+    return X if not isinstance(X, type) and isinstance(X, Table) else Dataset.of(X, missing=missing)
 
 
 def kind_of(data: Any) -> Kind:
@@ -41,6 +43,11 @@ def kind_of(data: Any) -> Kind:
 def kind_named(name: str) -> Kind:
     """The kind of this name."""
     if name not in _loaded:
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) in {**KINDS, **_loaded}:
+            from brai.kinds.incomplete import IncompleteKind
+
+            _loaded[name] = IncompleteKind(kind_named(name.removeprefix(PREFIX)))
+            return _loaded[name]
         if name not in KINDS:
             known = ", ".join(map(repr, {**KINDS, **_loaded}))
             raise ValueError(f"unknown kind of data {name!r}: register it, or choose one of {known}")

@@ -62,6 +62,7 @@ class Kind(ABC):
     test_level: float | None = None  # of the G-test, if that is the default instead of the paper's C1
     network_file = "network.json"  # the usual name of a file with parameters
     max_parents = 4  # usual limit on the parents of a variable
+    slack = 10.0  # nats below a subset to which chains have parent sets in their table
     linear = False  # whether edges have coefficients
     per_table = False  # whether there is an ess="table"
 
@@ -96,6 +97,30 @@ class Kind(ABC):
     @abstractmethod
     def restored(self, names: tuple[str, ...], about: Any, arrays: Any) -> Any:
         """The inverse of `stored`. ``arrays.take(name, dtype, *shape)`` returns an array. ValueError if wrong."""
+
+    # --- missing cells: see `brai.posterior.augmentation` ---
+
+    def drawn_parameters(
+        self, data: Any, families: Sequence[Family], ess: float | str, rng: np.random.Generator
+    ) -> Any:
+        """Parameters of a DAG, drawn from their posterior given a completed table."""
+        raise NotImplementedError(f"missing cells of {self.name} data cannot be imputed: drop their rows")
+
+    def refilled(
+        self, data: Any, missing: NDArray[np.bool_], parameters: Any, sweeps: int, rng: np.random.Generator
+    ) -> Any:
+        """A completed table with its missing cells drawn anew, given the others and parameters."""
+        raise NotImplementedError
+
+    def log_weights(
+        self, data: Any, missing: NDArray[np.bool_], parameters: Any, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Log of an unbiased estimate of the probability of what is there in each row."""
+        raise NotImplementedError
+
+    def mean_network(self, networks: Sequence[Any]) -> Any:
+        """The network whose parameters are the means of those of several networks of the same DAG."""
+        raise NotImplementedError
 
     # --- for kernels ---
 

@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from brai.graphs.pdag import Family, family_arrays
 from brai.kernels.interface import NO_PRIOR, NO_RULE, Evidence, Prior, family_values
 from brai.kinds import kind_of
@@ -109,3 +111,32 @@ class FamilyScores:
         evidence = self.evidence(2 + max(len(parents) for _, parents in families))
         values: list[float] = family_values(evidence, *family_arrays(families)).tolist()
         return values
+
+
+MOST = 20  # completed tables that mean scores are taken over
+
+
+def spread(tables: Sequence[Any]) -> list[Any]:
+    """At most MOST of the tables, evenly."""
+    chosen = np.unique(np.linspace(0, len(tables) - 1, MOST).astype(int))
+    return [tables[i] for i in chosen.tolist()]
+
+
+class MeanScores:
+    """Scores of families as means over completed tables, for a table with missing cells.
+
+    It has what a search over a `FamilyTable` needs once parent sets are listed; kernels take no such scores.
+    """
+
+    def __init__(self, data: Any, each: Sequence[FamilyScores]):
+        self.data, self.each = data, tuple(each)
+        self.kind, self.score, self.ess, self.prior = kind_of(data), each[0].score, each[0].ess, each[0].prior
+
+    def families(self, families: Sequence[Family]) -> list[float]:
+        """Mean score of each family."""
+        found = [scores.families(families) for scores in self.each]
+        return [sum(own) / len(found) for own in zip(*found, strict=True)]
+
+    def total(self, families: Iterable[Family]) -> float:
+        """Mean log score of a graph."""
+        return float(sum(self.families(list(families))))

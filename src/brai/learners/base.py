@@ -16,14 +16,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from brai.data.dataset import DataError
+from brai.data.incomplete import Incomplete
 from brai.data.missing import check_array
+from brai.data.new_rows import conforming_with_holes
 from brai.graphs.knowledge import Bounds, Knowledge
 from brai.graphs.mpdag import restricted
 from brai.graphs.pdag import PDAG, Family, families_of
 from brai.graphs.priors import StructurePrior, family_prior
 from brai.kinds import kind_of, table_of
-from brai.kinds.scores import FamilyScores
+from brai.kinds.scores import FamilyScores, MeanScores, spread
 from brai.learners.memory import foresee
+from brai.learners.with_holes import WithHoles
 from brai.posterior.consensus import Consensus, consensus, table
 from brai.posterior.effects import Adjustment, Effect, causal_effect
 from brai.posterior.prediction import averaged_log_predictive, joint_log_predictive, log_predictive
@@ -40,7 +43,7 @@ def bounds_of(known: Knowledge | None, names: tuple[str, ...]) -> Bounds:
     return Bounds.free(len(names)) if known is None else known.bound(names)
 
 
-class StructureLearner(BaseEstimator):  # type: ignore[misc]
+class StructureLearner(WithHoles, BaseEstimator):  # type: ignore[misc]
     """An estimator that learns a DAG; subclasses have the arguments ``family_score`` and ``ess``."""
 
     saved: ClassVar[Mapping[str, str]] = {}  # fitted attributes to save: name, kind (brai.files.codecs)
@@ -50,15 +53,17 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     structure_prior_: StructurePrior
     hyperparameters_: list[Tried]
     _known_posterior: Posterior | None
+    _members: list[tuple[PDAG, float]] | None  # one CPDAG for each completed table, if cells were missing
     _obeyed: Knowledge | None  # background knowledge that the learned graphs obey
 
     def __sklearn_tags__(self) -> Any:
-        """Input is categorical (numbers or strings) without missing values; there is no target."""
+        """Input is numbers or strings, also missing; there is no target."""
         tags = super().__sklearn_tags__()
         tags.estimator_type = "density_estimator"
         tags.target_tags.required = False
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
         return tags
 
     def _scores(self, X: Any) -> tuple[Any, FamilyScores]:
@@ -83,7 +88,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _settled(self, data: Any) -> Settled:
         """The hyperparameters for this data."""
         return settle(
-            data,
+            data.tables[-1] if isinstance(data, Incomplete) else data,
             self.family_score,
             self.ess,
             getattr(self, "structure_prior", "uniform"),
@@ -112,8 +117,10 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """When this share of the time for a fit is over (`time.monotonic`)."""
         return math.inf
 
-    def _family_scores(self, data: Any) -> FamilyScores:
-        """Local scores on a table, with the hyperparameters of the fit."""
+    def _family_scores(self, data: Any) -> Any:
+        """Local scores on a table, with the hyperparameters of the fit; means if cells are missing."""
+        if isinstance(data, Incomplete):
+            return MeanScores(data, [self._family_scores(table) for table in spread(data.tables)])
         prior = family_prior(self.structure_prior_, data.names, self._knowledge())
         return FamilyScores(data, self.family_score, self.ess_, prior=prior)
 
@@ -138,12 +145,13 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     def _taken(X: Any) -> Any:
         """The data as a table; invalid arrays raise the errors that scikit-learn expects."""
         check_array(X)
-        return table_of(X)
+        return table_of(X, missing="impute")
 
     def _tested(self, X: Any) -> Any:
-        """Test data, encoded with the variables and states of the training data."""
+        """Test data, encoded with the variables and states of the training data; cells may be missing."""
+        like = self._train.table if isinstance(self._train, Incomplete) else self._train
         try:
-            return kind_of(self._train).conforming(X, self._train)
+            return conforming_with_holes(X, like, lambda own: kind_of(like).conforming(own, like))
         except DataError as error:
             n = X.shape[1] if isinstance(X, np.ndarray) and X.ndim == 2 else self.n_features_in_
             if n == self.n_features_in_:
@@ -161,7 +169,7 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         self.log_score_ = log_score
         self.n_features_in_ = data.n_variables
         self.feature_names_in_ = np.array(data.names, dtype=object)
-        self._train, self._known_posterior = data, None
+        self._train, self._known_posterior, self._members = data, None, None
 
     @property
     def log_prior_(self) -> float:
@@ -200,8 +208,14 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
     # brai.posterior.effects ---
 
     def posterior(self) -> Posterior:
-        """Learned graphs with probabilities: here one CPDAG or, with knowledge, those of its DAGs that obey it."""
+        """Learned graphs with probabilities: here one CPDAG or, with knowledge, those of its DAGs that obey it.
+
+        If cells of the table were missing, there is a CPDAG for each completed table.
+        """
         check_is_fitted(self)
+        if self._members is not None:
+            members = self._members
+            return self._weighed(lambda prior: Posterior.from_draws(members, prior, source="completed"), "classes")
         return self._weighed(
             lambda prior: Posterior.from_scores([(self.cpdag_, self.log_score_)], prior, "one"), "dags"
         )
@@ -274,10 +288,13 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
 
         With ``average`` it is averaged over ``posterior``, else it is that of dag_. The default is `posterior()`
         or, if that is bagged, the posterior of the model: halves of the rows know less. X has the variables of the
-        training data, in any order, and only states that the training data declare.
+        training data, in any order, and only states that the training data declare. Of a row with missing cells it
+        is the probability of the others, estimated by random completions under DAGs and parameters that are drawn.
         """
         check_is_fitted(self)
         test = self._tested(X)
+        if isinstance(test, Incomplete):
+            return self._of_rows_with_holes(test, average, posterior)
         if average:
             return averaged_log_predictive(posterior or self._predicting(), self._train, test, self._parameter_ess)
         names = sorted(self._train.names)  # so that sums do not depend on the order of columns
@@ -292,6 +309,8 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         """log P(X | data) = log Σ_G P(X | G) P(G | data); all rows of X together are the paper's D_new."""
         check_is_fitted(self)
         test = self._tested(X)
+        if isinstance(test, Incomplete):
+            raise DataError("rows with missing cells have no joint probability here: sum score_samples(X) instead")
         return joint_log_predictive(posterior or self._predicting(), self._train, test, self._parameter_ess)
 
     def network(self, ess: float | str | None = None) -> Any:
@@ -338,9 +357,11 @@ class StructureLearner(BaseEstimator):  # type: ignore[misc]
         rank = [names.index(name) for name in self._train.names]
         return type(found)(self._train.names, *(own[..., rank, :][..., rank] for own in found[1:]))
 
-    def _dags(self) -> tuple[tuple[str, ...], Sequence[Sequence[Family]], Floats]:
+    def _dags(
+        self, posterior: Posterior | None = None
+    ) -> tuple[tuple[str, ...], Sequence[Sequence[Family]], Floats]:
         """Names, DAGs as families, and their probabilities: draws of chains, else one DAG of each class."""
-        posterior = self._predicting()
+        posterior = posterior or self._predicting()
         if posterior.chains is None:
             names, graphs = posterior.families()
             return tuple(names), graphs, posterior.probabilities

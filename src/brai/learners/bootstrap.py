@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.knowledge import Knowledge
 from brai.graphs.pdag import PDAG, families_of
 from brai.kinds import kind_of
 from brai.learners.base import StructureLearner
+from brai.learners.completed import completed
 from brai.posterior.weighted import Posterior, Prior
 from brai.runtime.checkpoint import Checkpoint
 from brai.runtime.interrupts import interruptible
@@ -91,8 +93,10 @@ class Bootstrap(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> Bootstrap:
         """Learn from n bootstrap samples of a table; y is ignored."""
         self._check_count("n", least=1)
-        data, scores = self._scores(X)
-        seed = seed_sequence(self.random_state)
+        data, seed = self._taken(X), seed_sequence(self.random_state)
+        if isinstance(data, Incomplete):  # each sample is drawn from another completed table
+            data = completed(self.estimator, data, seed, Workers(self.n_jobs)).data.select(data.names)
+        data, scores = self._scores(data)
         if self.checkpoint is not None and self.estimator.get_params().get("random_state", 0) is None:
             raise ValueError("a checkpoint needs a random_state of the estimator too, to give the same members")
         tasks, keys = [(own,) for own in seed.spawn(self.n)], [f"member-{i}" for i in range(self.n)]

@@ -25,8 +25,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from brai.graphs.pdag import PDAG, Draw, cpdag_of
+from brai.data.incomplete import Incomplete
+from brai.graphs.pdag import PDAG, Draw
 from brai.kinds.scores import FamilyScores
+from brai.learners.completed import best_over_tables, completed
 from brai.learners.drawing import (
     branch,
     draw_bags,
@@ -37,8 +39,10 @@ from brai.learners.drawing import (
     warn_of_chains,
 )
 from brai.learners.memory import foresee
+from brai.learners.of_tree import TreeGraphs
 from brai.learners.rai import MAX_TESTS, Fit, RecursiveLearner
-from brai.posterior.bagged import combined
+from brai.posterior.augmentation import Augmented
+from brai.posterior.bagged import combined, with_scores
 from brai.posterior.chains import Draws
 from brai.posterior.weighted import Posterior, Prior, Source
 from brai.posterior.with_knowledge import posterior_of_dags
@@ -46,13 +50,13 @@ from brai.runtime.checkpoint import Checkpoint
 from brai.runtime.checks import check_count
 from brai.runtime.interrupts import interruptible
 from brai.runtime.progress import status, tree_progress
-from brai.runtime.seeds import generator, seed_sequence
+from brai.runtime.seeds import seed_sequence
 from brai.runtime.workers import Workers
 from brai.search.family_table import FamilyTable
 from brai.search.from_tree import Polished, polish
 from brai.search.hyperparameters import Settled, reconsidered
 from brai.search.joint_parents import Screen, deepen
-from brai.tree.draws import Count, Method, best_route, count_distinct, distribution, k_best, sample_routes
+from brai.tree.draws import Method, best_route
 from brai.tree.ggt import GGT
 from brai.tree.independence import CITest, Oracle
 from brai.tree.parallel_growth import grow_with
@@ -62,7 +66,7 @@ TREE_SHARE = 0.4  # of the budget of a fit, if a search is to follow
 MAX_STEPS = 10**11  # of all chains together
 
 
-class BRAI(RecursiveLearner):
+class BRAI(TreeGraphs, RecursiveLearner):
     """Bayesian structure learning by recursive bootstrap (B-RAI; Rohekar et al. 2018), followed by a search.
 
     Parameters
@@ -190,8 +194,15 @@ class BRAI(RecursiveLearner):
         self._check()
         seed = seed_sequence(self.random_state)
         deadline, growing = self._deadline(), self._deadline(TREE_SHARE)
-        data, scores = self._start(X)
+        data = self._taken(X)
         with self._workers(data, seed) as workers:
+            found = None
+            if isinstance(data, Incomplete):
+                found = self._completed(data, seed, workers, growing)
+                data = found.data.select(data.names)
+                scores = self._family_scores(found.data.tables[-1])
+            else:
+                data, scores = self._start(data)
 
             def one(learner: Learner, prefix: str) -> Fit:
                 with tree_progress(self.verbose) as progress:
@@ -205,19 +216,31 @@ class BRAI(RecursiveLearner):
             self.joint_parents_: Screen | None = None
             if self.polish and not isinstance(self.ci_test, Oracle):
                 with status(self.verbose, "searching on from the tree"):
-                    found = self._searched(scores, tree, workers, deadline, seed)
-                    scores, others = self._rescored(scores, found, deadline)
+                    after = self._searched(scores, tree, workers, deadline, seed)
+                    scores, others = self._rescored(scores, after, deadline) if found is None else (scores, False)
                     if others:
                         tree, again = tree.rescored(scores), replace(workers, prefix="again-")
-                        found = self._searched(scores, tree, again, deadline, seed)
-                best, self.polish_trace_ = Draw(found.families, found.log_score), list(found.trace)
+                        after = self._searched(scores, tree, again, deadline, seed)
+                best, self.polish_trace_ = Draw(after.families, after.log_score), list(after.trace)
+            if found is not None:
+                best = best_over_tables(self, found, [best.families], seed)
         self._finish(data, chosen, best)
         self.tree_: GGT = tree
         self._seed = seed
-        self._known_chains: Draws | None = None
+        self._known_chains: Draws | None = None if found is None else found.draws
+        self._rounds = 0 if found is None else found.rounds
+        if found is not None:
+            warn_of_chains(found.draws)
         self._known_model_posterior = None
         self._known_bags: Draws | None = None
         return self
+
+    def _completed(
+        self, data: Incomplete, seed: np.random.SeedSequence, workers: Workers, deadline: float
+    ) -> Augmented:
+        """Completed tables and DAGs; the tree is then grown on one of the tables."""
+        self._check_limits()
+        return completed(self, data, seed, replace(workers, prefix="missing-"), deadline)
 
     def _searched(
         self, scores: FamilyScores, tree: GGT, workers: Workers, deadline: float, seed: np.random.SeedSequence
@@ -299,45 +322,6 @@ class BRAI(RecursiveLearner):
                 self._known_bags = draw_bags(self, workers, deadline)
         return self._known_bags
 
-    @interruptible
-    def sample(self, n: int = 1, temperature: float = 1.0, random_state: Any = None) -> list[tuple[PDAG, float]]:
-        """Draw n CPDAGs of the tree with their log scores; ``draw`` says how.
-
-        With knowledge they are directed as mpdag_ is: all their DAGs obey. The same goes for `k_best` and
-        `distribution`.
-        """
-        check_is_fitted(self)
-        rng = generator(random_state)
-        classes: dict[Draw, PDAG] = {}
-        drawn = sample_routes(self.tree_, n, temperature, rng, self.draw)
-        for one in drawn:
-            if one not in classes:
-                cpdag = cpdag_of(one.families, self.tree_.names)
-                classes[one] = self._class(cpdag, self.dag_.names)
-        return [(classes[one], one.log_score) for one in drawn]
-
-    @interruptible
-    def k_best(self, k: int) -> list[tuple[PDAG, float]]:
-        """The k distinct CPDAGs of highest score in the tree, best first; fewer if there are fewer.
-
-        A better one that polishing found is the first.
-        """
-        check_is_fitted(self)
-        found = [(self._class(cpdag, self.dag_.names), score) for cpdag, score in k_best(self.tree_, k)]
-        if all(graph != self.mpdag_ for graph, _ in found):
-            found = [(self.mpdag_, self.log_score_), *found][:k]
-        return found
-
-    @interruptible
-    def distribution(self, temperature: float = 1.0, limit: int = 100_000) -> list[tuple[PDAG, float, float]]:
-        """Every distinct CPDAG of the tree with its log score and its exact probability in "exact" draws.
-
-        TooManyError if the tree holds more than ``limit`` distinct DAGs.
-        """
-        check_is_fitted(self)
-        rows = distribution(self.tree_, temperature, limit)
-        return [(self._class(cpdag, self.dag_.names), score, share) for cpdag, score, share in rows]
-
     def posterior(
         self,
         k: int | None = None,
@@ -388,13 +372,9 @@ class BRAI(RecursiveLearner):
         scores = self._family_scores(self._train.select(names))
         if bagged:
             drawn, source = combined(chains, self.bags(), scores, names), "bagged"
+        if isinstance(self._train, Incomplete):  # scores of draws are those on different completed tables
+            drawn = with_scores(drawn, scores)
         if self._obeyed is not None:
             drawn = ((dag.reorder(self.dag_.names), score) for dag, score in drawn)
             return posterior_of_dags(drawn, prior, chains, source)
         return Posterior.from_draws(drawn, prior or "dags", "dags", source, chains).reordered(self.dag_.names)
-
-    @interruptible
-    def n_distinct(self, limit: int | None = None) -> Count:
-        """Number of distinct CPDAGs in the tree: exact up to ``limit`` distinct DAGs, else a bound."""
-        check_is_fitted(self)
-        return count_distinct(self.tree_, limit)

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import Family, families_of
+from brai.kinds.scores import spread
 from brai.learners.base import bounds_of
+from brai.learners.completed import lengths_of
 from brai.posterior.bagged import BAGS, sample_bagged
 from brai.posterior.chains import APART, ESS, R_HAT, Draws
 from brai.posterior.mcmc import BLOCKS, sample_dags
@@ -27,7 +30,6 @@ from brai.search.from_tree import climbed_draws
 from brai.search.joint_parents import deepen
 
 MODES = 10.0  # nats below the best graph where chains may start: lower modes weigh next to nothing
-SLACK = 10.0  # nats below a subset to which chains have parent sets in their table
 
 
 class ConvergenceWarning(UserWarning):
@@ -36,25 +38,20 @@ class ConvergenceWarning(UserWarning):
 
 def table_of_chains(model: Any, workers: Workers, deadline: float) -> FamilyTable:
     """The parent sets for chains: those of a search, of the tree, of the best graph, and near it."""
-    data = model._train
+    data = model._train.tables[-1] if isinstance(model._train, Incomplete) else model._train
     scores = model._family_scores(data.select(sorted(data.names)))
     names = scores.data.names
     best = families_of(model.dag_.reorder(names))
     bounds = bounds_of(model._obeyed, names)._asdict()
-    table = FamilyTable(scores, max_parents=model._most_parents(data), slack=SLACK, **bounds)
+    slack = scores.kind.slack
+    table = FamilyTable(scores, max_parents=model._most_parents(data), slack=slack, **bounds)
     table.add(family for leaf in model.tree_.leaves for family in leaf.families)
     table.add(best)
     if (joint := getattr(model, "_joint", None)) is None:  # a loaded model
         joint = deepen(table, workers=workers, deadline=halfway(deadline)).families
     table.add(joint)
-    table.grow(best, SLACK)
+    table.grow(best, slack)
     return table
-
-
-def lengths(model: Any) -> tuple[int, int]:
-    """Draws of each chain, and steps between draws."""
-    d = model.n_features_in_
-    return model.n_draws or (1000 if d <= 20 else 250), model.thin or max(100, 10 * d)
 
 
 def draw_chains(model: Any, table: FamilyTable, workers: Workers, deadline: float) -> Draws:
@@ -65,7 +62,7 @@ def draw_chains(model: Any, table: FamilyTable, workers: Workers, deadline: floa
     climbed = climbed_draws(model.tree_, table, least, n, deadline, model._seed, workers)
     starts = [*dict.fromkeys([best, *climbed])][: model.n_chains]
     starts += [best] * (model.n_chains - len(starts))
-    n_draws, thin = lengths(model)
+    n_draws, thin = lengths_of(model, model.n_features_in_)
     with counted(model.verbose, "chains over DAGs", BLOCKS) as advance:
         return sample_dags(
             table,
@@ -86,7 +83,10 @@ def draw_bags(model: Any, workers: Workers, deadline: float) -> Draws:
     with status(model.verbose, "listing parent sets"):
         table = table_of_chains(model, workers, deadline)
     best = families_of(model.dag_.reorder(table.scores.data.names))
-    n_draws, thin = lengths(model)
+    n_draws, thin = lengths_of(model, model.n_features_in_)
+    others: list[Any] = []
+    if isinstance(model._train, Incomplete):
+        others = [model._family_scores(own.select(sorted(own.names))) for own in spread(model._train.tables)]
     with counted(model.verbose, "halves of the rows", BAGS) as advance:
         return sample_bagged(
             table,
@@ -95,6 +95,7 @@ def draw_bags(model: Any, workers: Workers, deadline: float) -> Draws:
             thin=thin,
             max_parents=limits(table.max_parents, [best], len(best)),
             seed=branch(model._seed, 2),
+            others=others,
             deadline=deadline,
             advance=advance,
             workers=workers,

@@ -12,10 +12,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import families_of
+from brai.kinds.scores import spread
 from brai.learners.base import StructureLearner
+from brai.learners.completed import fit_completed
 from brai.posterior import exact
 from brai.posterior.dp_mcmc import Chain, sample_dags
+from brai.posterior.mixture import mixture
 from brai.posterior.weighted import Floats, Posterior, Prior
 from brai.runtime.interrupts import interruptible
 from brai.runtime.progress import status
@@ -23,6 +27,8 @@ from brai.runtime.progress import status
 
 class Exact(StructureLearner):
     """The DAG of highest score, the k best classes and the exact probability of every edge (brai.posterior.exact).
+
+    If cells are missing, all of these are computed on completed tables, and probabilities are their means.
 
     Probabilities of edges and adjacencies (also in tables and consensus graphs) are sums over all DAGs, under the
     structure prior. Markov blankets, paths, predictions and effects use the k best classes only.
@@ -78,6 +84,8 @@ class Exact(StructureLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> Exact:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        if isinstance(taken := self._taken(X), Incomplete):
+            return fit_completed(self, taken)  # type: ignore[no-any-return]
         self._check_count("k", least=1, none="a number that suits the data")
         data = self._taken(X)
         self._settle(data.select(sorted(data.names)))
@@ -90,15 +98,23 @@ class Exact(StructureLearner):
     def posterior(self, k: int | None = None, prior: Prior = "dags") -> Posterior:
         """The k best equivalence classes as a `Posterior`; ``k`` is by default that of the learner."""
         check_is_fitted(self)
+        k = self.k if k is None else k
         with status(self.verbose, "finding the best classes"):
-            return exact.posterior(self._train, k=self.k if k is None else k, prior=prior, **self._limits())
+            return mixture([exact.posterior(own, k=k, prior=prior, **self._limits()) for own in self._tables()])
+
+    def _tables(self) -> list[Any]:
+        """The training table, or completions of it."""
+        if isinstance(self._train, Incomplete):
+            return [table.select(self._train.names) for table in spread(self._train.tables)]
+        return [self._train]
 
     def edge_probabilities(self) -> Floats:
         """P(i → j | data), exact over all DAGs; (d, d), in the order of feature_names_in_."""
         check_is_fitted(self)
         if self._known_edges is None:
             with status(self.verbose, "computing edge probabilities"):
-                self._known_edges = exact.edge_probabilities(self._train, **self._limits())
+                each = [exact.edge_probabilities(own, **self._limits()) for own in self._tables()]
+                self._known_edges = np.asarray(np.mean(each, axis=0))
         return self._known_edges.copy()
 
     def adjacency_probabilities(self) -> Floats:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import families_of
 from brai.learners.base import StructureLearner
+from brai.learners.completed import fit_completed
 from brai.learners.score_search import HillClimbing
 from brai.runtime.interrupts import interruptible
 from brai.search.hyperparameters import Settled
@@ -71,6 +73,8 @@ class MMHC(StructureLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> MMHC:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        if isinstance(taken := self._taken(X), Incomplete):
+            return fit_completed(self, taken)  # type: ignore[no-any-return]
         data = self._taken(X)
         allowed, required = self._bounds(data.names)
         skeleton = neighbourhoods(

@@ -11,9 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import Draw
 from brai.kinds.scores import FamilyScores
 from brai.learners.base import StructureLearner
+from brai.learners.completed import fit_completed
 from brai.runtime.interrupts import interruptible
 from brai.tree.independence import CITest, Oracle
 from brai.tree.rai import Learner, rai
@@ -67,8 +69,11 @@ class RecursiveLearner(StructureLearner):
     bootstraps = False  # whether most tests are made on bootstrap samples
 
     def _start(self, X: Any) -> tuple[Any, FamilyScores]:
-        self._check_count("max_order", "max_tests", none="no limit")
+        self._check_limits()
         return self._scores(X)
+
+    def _check_limits(self) -> None:
+        self._check_count("max_order", "max_tests", none="no limit")
 
     def _chosen(
         self, scores: FamilyScores, one: Callable[[Learner, str], Fit], deadline: float = math.inf
@@ -212,6 +217,8 @@ class RAI(RecursiveLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> RAI:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        if isinstance(taken := self._taken(X), Incomplete):
+            return fit_completed(self, taken)  # type: ignore[no-any-return]
         data, scores = self._start(X)
 
         def one(learner: Learner, prefix: str) -> Fit:

@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import PDAG
 from brai.learners.base import StructureLearner
+from brai.learners.completed import fit_completed
 from brai.runtime.interrupts import interruptible
 from brai.runtime.seeds import seed_sequence
 from brai.search.family_table import FamilyTable
@@ -85,6 +87,8 @@ class HillClimbing(StructureLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> HillClimbing:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        if isinstance(taken := self._taken(X), Incomplete):
+            return fit_completed(self, taken)  # type: ignore[no-any-return]
         self._check_count("tabu", "restarts", "perturbations")
         self._check_count("max_parents", none="no limit")
         self._check_count("patience", least=1)
@@ -196,6 +200,8 @@ class OrderSearch(StructureLearner):
     @interruptible
     def fit(self, X: Any, y: Any = None) -> OrderSearch:
         """Learn from a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
+        if isinstance(taken := self._taken(X), Incomplete):
+            return fit_completed(self, taken)  # type: ignore[no-any-return]
         self._check_count("restarts", least=1)
         self._check_count("kicks", "pairs", "larger")
         self._check_count("max_parents", none="the usual limit for the kind of data")

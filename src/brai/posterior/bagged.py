@@ -27,13 +27,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from brai.graphs.pdag import PDAG, Family
+from brai.graphs.pdag import PDAG, Family, families_of
 from brai.kinds.scores import FamilyScores
 from brai.posterior.chains import KINDS, Draws
 from brai.posterior.mcmc import sample_dags
@@ -63,6 +63,7 @@ def sample_bagged(  # arguments: options of a public function, by keyword
     thin: int,
     max_parents: NDArray[np.int64],
     seed: np.random.SeedSequence,
+    others: Sequence[FamilyScores] = (),
     deadline: float = math.inf,
     advance: Callable[[], None] = lambda: None,
     workers: Workers = ALONE,
@@ -70,9 +71,10 @@ def sample_bagged(  # arguments: options of a public function, by keyword
     """Draw n DAGs from a chain on each of BAGS halves of the rows; chain c of the result is that of half c.
 
     ``table`` has the parent sets, ``best`` is the DAG where searches start, as families. At ``deadline``
-    (`time.monotonic`) no further half is begun; there is at least one.
+    (`time.monotonic`) no further half is begun; there is at least one. If cells are missing, ``others`` are the
+    scores on completed tables; these take turns.
     """
-    shared = (table, tuple(best), Length(n, thin), max_parents, on_all_clocks(deadline), seed)
+    shared = (table, tuple(best), Length(n, thin), max_parents, on_all_clocks(deadline), seed, tuple(others))
     tasks, keys = [(i,) for i in range(BAGS)], [f"bag-{i}" for i in range(BAGS)]
     of = [table.arrays(), tuple(best), n, thin]
     found = workers.run(one_bag, tasks, shared=shared, keys=keys, of=of, kept=_is_done, advance=advance)
@@ -95,6 +97,7 @@ def one_bag(
     max_parents: NDArray[np.int64],
     end: float,
     seed: np.random.SeedSequence,
+    others: tuple[FamilyScores, ...],
     number: int,
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], NDArray[np.int64]] | None:
     """Parents and log scores of the draws on one half, and the moves; None if ``end`` is past.
@@ -107,7 +110,8 @@ def one_bag(
     drawing, searching, walking = (
         np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, number, part)) for part in range(3)
     )
-    own = table.with_scores(on_half(table.scores, drawing))
+    scores = others[number % len(others)] if others else table.scores
+    own = table.with_scores(on_half(scores, drawing))
     start = [order_of(best, len(best))]
     found = search_by_order(own, restarts=0, kicks=KICKS, starts=start, grow=False, seed=searching)
     most = max_parents.copy()
@@ -157,4 +161,13 @@ def combined(
         if dag not in known:
             c, t = divmod(at, bags.log_scores.shape[1])
             known[dag] = scores.total(bags.families(c, t))
+        yield dag, known[dag]
+
+
+def with_scores(drawn: Iterable[tuple[PDAG, float]], scores: Any) -> Iterator[tuple[PDAG, float]]:
+    """The same DAGs with these log scores."""
+    known: dict[PDAG, float] = {}
+    for dag, _ in drawn:
+        if dag not in known:
+            known[dag] = scores.total(families_of(dag))
         yield dag, known[dag]

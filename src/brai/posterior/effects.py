@@ -176,6 +176,10 @@ def causal_effect(  # arguments: options of a public function, by keyword
         raise ValueError(f"adjustment is {adjustment!r}: choose 'optimal' or 'parents'")
     kind = kind_of(data)
     question = kind.question(data, x, y, change, values)
+    same = question.change[0] == question.change[1]
+    if change is not None and same and change[0] != change[1]:
+        where = f"{change[0]!r} and {change[1]!r} are in the same bin of {cause!r}, {question.change[0]!r}"
+        raise ValueError(f"{where}: give values of two bins")
     average, kinds = _kinds(posterior.shares(n_dags), x, y, adjustment == "optimal", generator(random_state))
     answers = [
         kind.adjusted(data, question, tuple(bits(given)) if causes else None, ess) for given, causes in kinds

@@ -45,6 +45,7 @@ from brai.runtime.jit import announce
 from brai.runtime.seeds import RandomState, seed_sequence
 from brai.runtime.workers import ALONE, Benches, Workers
 from brai.search.family_table import LARGER, PAIRS, SET, FamilyTable
+from brai.search.fixed_table import ScoredTable
 
 PARTNERS = 10  # nodes with which a node can form a pair, for pair moves
 BLOCKS = 10  # parts into which the draws are divided; time is checked between them
@@ -63,7 +64,7 @@ class Space:
 
     def __init__(
         self,
-        table: FamilyTable,
+        table: FamilyTable | ScoredTable,
         seed: np.random.SeedSequence,
         max_parents: int | NDArray[np.int64] | None = None,
     ):
@@ -218,7 +219,7 @@ def walk(
 
 
 def sample_dags(  # arguments: options of a public function, by keyword
-    table: FamilyTable,
+    table: FamilyTable | ScoredTable,
     n: int,
     *,
     starts: Sequence[Sequence[Family]] = (),
@@ -228,6 +229,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     seed: RandomState = 0,
     shares: Sequence[float] = tuple(MOVES.values()),
     deadline: float = math.inf,
+    blocks: int = BLOCKS,
     advance: Callable[[], None] = lambda: None,
     workers: Workers = ALONE,
 ) -> Draws:
@@ -239,7 +241,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     probabilities of the kinds of moves, as in KINDS. During burn-in, families of the chains that are not in the
     table are added to it; later it does not change.
 
-    ``advance`` is called after each of BLOCKS parts of the draws. At ``deadline`` (`time.monotonic`) sampling
+    ``advance`` is called after each of ``blocks`` parts of the draws. At ``deadline`` (`time.monotonic`) sampling
     stops: then there are fewer than n draws, equally many from each chain, and at least a tenth of n.
 
     >>> import brai
@@ -269,22 +271,22 @@ def sample_dags(  # arguments: options of a public function, by keyword
         states = [State(*own[0]) for own in found]
         return [(own[1], own[2]) for own in found]
 
-    for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist():
+    for steps in np.diff(np.linspace(0, burn_in, ROUNDS + 1).astype(int)).tolist() if burn_in else ():
         if time.monotonic() > deadline:
             break
         go(1, steps, False)
         if table.add(family for state in states for family in state.families):
             space = Space(table, first, max_parents)
-    blocks: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = []
-    for size in np.diff(np.linspace(0, n, BLOCKS + 1).round().astype(int)).tolist():
-        if blocks and time.monotonic() > deadline:
+    made: list[list[tuple[NDArray[np.int16], NDArray[np.float64]]]] = []
+    for size in np.diff(np.linspace(0, n, blocks + 1).round().astype(int)).tolist():
+        if made and time.monotonic() > deadline:
             break
         if size:
-            blocks.append(go(size, thin, True))
+            made.append(go(size, thin, True))
         advance()
     _benches.clear()
     parents, scores = (
-        np.stack([np.concatenate([block[c][part] for block in blocks]) for c in range(len(states))])
+        np.stack([np.concatenate([block[c][part] for block in made]) for c in range(len(states))])
         for part in (0, 1)
     )
     tally = np.sum([state.tally for state in states], axis=0)
@@ -292,7 +294,7 @@ def sample_dags(  # arguments: options of a public function, by keyword
     return Draws(space.names, parents, scores, proposed, changed)
 
 
-def _without_edges(table: FamilyTable, chains: int, n: int, most: int) -> Draws:
+def _without_edges(table: FamilyTable | ScoredTable, chains: int, n: int, most: int) -> Draws:
     """The draws of chains if the only possible DAG has no edges."""
     names, none = table.scores.data.names, dict.fromkeys(KINDS, 0)
     parents = np.full((chains, n, len(names), min(most, len(names) - 1)), -1, np.int16)

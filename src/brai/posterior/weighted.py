@@ -38,7 +38,7 @@ from brai.runtime.checks import check_count
 from brai.runtime.seeds import RandomState, generator
 
 Prior: TypeAlias = Literal["dags", "classes"]
-Source: TypeAlias = Literal["given", "tree", "mcmc", "bagged", "exact", "bootstrap", "one"]
+Source: TypeAlias = Literal["given", "tree", "mcmc", "bagged", "exact", "bootstrap", "completed", "one"]
 Floats: TypeAlias = NDArray[np.float64]
 Scored: TypeAlias = tuple[PDAG, float]
 

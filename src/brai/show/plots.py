@@ -1,4 +1,4 @@
-"""Figures with matplotlib: a graph, a heat map, a reliability diagram, scores, and the comparison of two graphs.
+"""Figures with matplotlib: a graph, a heat map, a reliability diagram, scores, two graphs in one, data of an edge.
 
 Each function draws on the given Axes, or on new ones, and returns them. Graphviz is not needed: graphs have the
 layout of `brai.show.report.layout`, as in the report.
@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from brai.graphs.differences import differences, lines
 from brai.graphs.pdag import PDAG
@@ -18,15 +19,19 @@ from brai.kinds.discrete.network import Network
 from brai.learners.base import StructureLearner
 from brai.posterior.consensus import DECIDED, TIE, Row
 from brai.posterior.weighted import Posterior
-from brai.show.report.build import arranged, label_of
+from brai.runtime.checks import near
+from brai.show.edge_plot import draw, size_of
+from brai.show.looks import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, YELLOW
+from brai.show.report.build import arranged
+from brai.show.report.labels import label_of
 from brai.show.report.layout import Layout
+from brai.show.report.pairs import Points, picture
 from brai.show.report.trace import score_series
 
 Source: TypeAlias = StructureLearner | Posterior
 Floats: TypeAlias = NDArray[np.float64]
 Kind: TypeAlias = Literal["edges", "adjacency", "blankets", "paths"]
 
-BLUE, ORANGE, GREEN, PURPLE, GREY, INK = "#0072B2", "#C25700", "#00795A", "#9B4F80", "#7B8794", "#17202B"
 HIGH = 30.0  # height of a node's box
 SURE = 0.9  # probability of the direction above which an arrow head is filled
 UNIT = 1 / 82  # inches per unit of the layout, in new figures
@@ -310,7 +315,7 @@ def scores(model: StructureLearner, *, posterior: Posterior | None = None, ax: A
     known = model._posterior() if posterior is None else posterior
     found = score_series(model, known)
     ax = _axes(ax, 8.0, 3.2)
-    colors: Sequence[str] = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", GREY)
+    colors: Sequence[str] = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, GREY)
     for c, series in enumerate(found["series"]):
         across = np.arange(len(series["y"])) * series["step"]
         style = "-" if found["kind"] == "chains" else "o"
@@ -319,4 +324,33 @@ def scores(model: StructureLearner, *, posterior: Posterior | None = None, ax: A
     ax.set(xlabel=found["across"], ylabel="log score")
     ax.ticklabel_format(useOffset=False)
     ax.legend(frameon=False, ncols=3, fontsize=8)
+    return ax
+
+
+def edge(model: StructureLearner, a: str, b: str, *, given_parents: bool = False, ax: Any = None) -> Any:
+    """Draw the training data of two variables, as their kinds suggest; they need not be adjacent.
+
+    Two columns with states: how often each state of ``b`` occurs in each state of ``a``. States and a measurement:
+    quartiles in each state, with whiskers to the outermost values within 1.5 times their distance. Two
+    measurements: up to 500 rows as points, and the regression line of all rows. With ``given_parents`` both are
+    replaced by what a regression on the other parents of the child leaves, in the best graph. Rows in which one of
+    the values is missing are left out.
+    """
+    _checked(model, (StructureLearner,), "a fitted model")
+    check_is_fitted(model)
+    names = list(map(str, model.feature_names_in_))
+    for name in (a, b):
+        if name not in names:
+            raise ValueError(f"there is no variable {name!r}{near(str(name), names)}: choose among {names}")
+    if a == b:
+        raise ValueError(f"both variables are {a!r}: give two")
+    found = picture(model._train, model.dag_, a, b)
+    if found is None:
+        raise ValueError(f"{a!r} and {b!r} cannot be drawn: one of them has a single value, or extreme ones")
+    if given_parents and not isinstance(found, Points):
+        raise ValueError("given_parents is for two measurements: leave it out")
+    if ax is None:
+        ax = _axes(ax, *size_of(found))
+        ax.figure.set_layout_engine("constrained")  # long labels
+    draw(found, ax, given_parents)
     return ax

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from brai.data.columns import count
+from brai.data.incomplete import PREFIX
+from brai.data.mixed import Mixed
 from brai.graphs.beliefs import Belief
 from brai.learners.base import StructureLearner
 from brai.learners.brai import BRAI
@@ -15,10 +17,17 @@ from brai.posterior.consensus import DECIDED, TIE, table
 from brai.posterior.weighted import Posterior
 from brai.posterior.with_knowledge import beliefs_after
 from brai.runtime.text import plain
+from brai.show.missingness import counts, in_words
 
 MOST = 20  # most edges listed in the text
 _SHOWN = 0.01  # the text only counts edges below this probability
 _KINDS = {"gaussian": ", measurements"}
+_COLUMNS = {
+    "discrete": ("category", "categories"),
+    "ordered": ("ordered", "ordered"),
+    "continuous": ("measurement", "measurements"),
+}
+NAMED = 5  # columns of a kind that are named
 _OVER = {"dags": "each DAG counts by its prior", "classes": "each equivalence class counts once"}
 
 
@@ -28,6 +37,8 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
     return {
         "rows": n_rows,
         "kind": model._train.kind,
+        **_kinds_of(model._train),
+        **({"missing": gone} if (gone := counts(model._train)) else {}),
         "variables": list(model.cpdag_.names),
         "map": {
             "directed": model.mpdag_.directed_edges(),
@@ -70,10 +81,30 @@ def summary(model: BRAI, n_rows: int, posterior: Posterior, source: dict[str, An
     }
 
 
+def _kinds_of(data: Any) -> dict[str, Any]:
+    """The kind of each column, if there are several."""
+    table = getattr(data, "table", data)  # with missing cells
+    return {"kinds": dict(zip(table.names, table.kinds, strict=True))} if isinstance(table, Mixed) else {}
+
+
+def kinds_in_words(kinds: Mapping[str, str]) -> str:
+    """How many columns there are of each kind: "3 categories, 1 ordered (stage), 2 measurements (age, bp)".
+
+    Ordered columns and measurements are named, up to NAMED of each.
+    """
+    parts = []
+    for kind, words in _COLUMNS.items():
+        if own := [name for name, its in kinds.items() if its == kind]:
+            named = f" ({', '.join(own[:NAMED])}{', …' * (len(own) > NAMED)})" * (kind != "discrete")
+            parts.append(f"{len(own)} {words[len(own) > 1]}{named}")
+    return ", ".join(parts)
+
+
 def _edges(model: BRAI, posterior: Posterior) -> list[dict[str, Any]]:
     """The table of edges; if the posterior is bagged, with the probabilities of the model beside it."""
     rows = table(posterior.names, posterior.edge_probabilities())
     add_coefficients(model, rows)
+    add_missing_information(model, rows)
     if posterior.source != "bagged":
         return rows
     edges, place = model.model_posterior().edge_probabilities(), {n: i for i, n in enumerate(model.dag_.names)}
@@ -101,6 +132,15 @@ def add_coefficients(model: StructureLearner, rows: list[dict[str, Any]]) -> Non
         row["high"] = mean + 1.96 * sd if known else None
 
 
+def add_missing_information(model: StructureLearner, rows: list[dict[str, Any]]) -> None:
+    """Add the share of each edge's uncertainty that is due to missing cells; nothing if none is missing."""
+    if counts(model._train) is None:
+        return
+    found, place = model.missing_information(), {name: i for i, name in enumerate(model._train.names)}
+    for row in rows:
+        row["missing_information"] = round(float(found[place[row["from"]], place[row["to"]]]), 4)
+
+
 def _search(model: BRAI) -> dict[str, Any]:
     """Which pairs of parents the search scored; nothing without a search."""
     screen = model.joint_parents_
@@ -118,10 +158,13 @@ def _thresholds(model: BRAI) -> dict[str, Any]:
 def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
     """The summary as text; ``files`` are the names of the files with all edges and all edge probabilities."""
     graph_file, edge_file = (f"in {name}" for name in files) if files else ("with --json",) * 2
-    best, tree, measured = found["map"], found["tree"], _KINDS.get(found.get("kind", ""), "")
+    best, tree, measured = found["map"], found["tree"], _KINDS.get(found.get("kind", "").removeprefix(PREFIX), "")
+    if "kinds" in found:
+        measured = f": {kinds_in_words(found['kinds'])}"
     bound = "" if tree["distinct_is_exact"] else "at most "
     lines = [
         f"{count(found['rows'], 'row')}, {count(len(found['variables']), 'variable')}{measured}",
+        *_missing(found.get("missing")),
         "",
         f"Equivalence class of highest score (MAP CPDAG), log score {best['log_score']:.3f} "
         f"({best['score']}, ess {best['ess']}): log likelihood {best['log_likelihood']:.3f}, log prior "
@@ -146,6 +189,13 @@ def as_text(found: dict[str, Any], files: tuple[str, str] | None = None) -> str:
     if notice := found.get("search", {}).get("pairs_of_parents", {}).get("notice"):
         lines += ["", notice]
     return "\n".join(map(plain, [*lines, "", *_probabilities(found["posterior"], edge_file)]))
+
+
+def _missing(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    averaged = "  probabilities, parameters and effects are averaged over the completed tables"
+    return [in_words(found), *[averaged] * bool(found["completed_tables"])]
 
 
 def _stated(beliefs: list[dict[str, Any]]) -> list[str]:

@@ -62,6 +62,36 @@ class Discrete(Kind):
         code = "uint8" if max(map(len, states)) <= 256 else "uint16"
         return Dataset(arrays.take("codes", code, len(states), None), names, states)
 
+    def drawn_parameters(
+        self, data: Dataset, families: Sequence[Family], ess: float | str, rng: np.random.Generator
+    ) -> Any:
+        """Dirichlet draws of all tables."""
+        from brai.kinds.discrete.completion import drawn_parameters
+
+        return drawn_parameters(data, families, ess, rng)
+
+    def refilled(
+        self, data: Dataset, missing: NDArray[np.bool_], parameters: Any, sweeps: int, rng: np.random.Generator
+    ) -> Dataset:
+        """The table with its missing cells drawn anew."""
+        from brai.kinds.discrete.completion import refilled
+
+        return refilled(data, missing, parameters, sweeps, rng)
+
+    def log_weights(
+        self, data: Dataset, missing: NDArray[np.bool_], parameters: Any, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """By likelihood weighting."""
+        from brai.kinds.discrete.completion import log_weights
+
+        return log_weights(data, missing, parameters, rng)
+
+    def mean_network(self, networks: Sequence[Any]) -> Any:
+        """The network with the mean of all parameters."""
+        from brai.kinds.discrete.completion import mean_network
+
+        return mean_network(networks)
+
     def sample(self, data: Dataset) -> Sample:
         """Every row once; cached for each table."""
         if data not in self._full:

@@ -133,7 +133,7 @@ class Network:
             raise ValueError(f"ess is {ess!r}: give an equivalent sample size of 0 or more, or 'table'")
         if not dag.is_dag():
             raise ValueError(f"parameters need a DAG, got {dag!r}: take one of its DAGs, such as graph.to_dag()")
-        data = Dataset.of(X)
+        data = Dataset.of(X, missing="error")
         if set(data.names) != set(dag.names):
             both = [dict.fromkeys(dag.names), dict.fromkeys(data.names)]
             lone = [[name for name in own if name not in other] for own, other in (both, both[::-1])]

@@ -21,6 +21,7 @@ from brai.runtime.checks import check_ess
 register_verbs()
 
 SCALE = 2.0**30  # units per nat
+BLOCK, ALONE = 64, 2**18  # variables, and multiplications of a block: OpenBLAS needs more for a second thread
 _APART = 32  # padding, so that threads do not write to the same cache line
 
 
@@ -32,6 +33,7 @@ class Gaussian(Kind):
     ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
     linear = True
     max_parents = 8  # a parent takes one parameter, and a score does not depend on the number of rows
+    slack = 5.0  # a superfluous parent costs about half the log of the rows, whatever the other parents
     test_level = 0.01  # C1 with one degree of freedom finds a fifth of all independent pairs dependent
 
     def __init__(self) -> None:
@@ -66,6 +68,41 @@ class Gaussian(Kind):
         if about["transform"] != "none":
             known = arrays.take("reference", "float64", len(names), None)
         return Measurements(values, names, about["transform"], known)
+
+    def drawn_parameters(
+        self, data: Measurements, families: Sequence[Family], ess: float | str, rng: np.random.Generator
+    ) -> Any:
+        """A draw of all regressions."""
+        from brai.kinds.gaussian.completion import drawn_parameters
+
+        return drawn_parameters(data, families, self.number(ess), rng)
+
+    def refilled(
+        self,
+        data: Measurements,
+        missing: NDArray[np.bool_],
+        parameters: Any,
+        sweeps: int,
+        rng: np.random.Generator,
+    ) -> Measurements:
+        """The table with its missing cells drawn anew."""
+        from brai.kinds.gaussian.completion import refilled
+
+        return refilled(data, missing, parameters, sweeps, rng)
+
+    def log_weights(
+        self, data: Measurements, missing: NDArray[np.bool_], parameters: Any, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Exact: a normal density."""
+        from brai.kinds.gaussian.completion import log_weights
+
+        return log_weights(data, missing, parameters, rng)
+
+    def mean_network(self, networks: Sequence[Any]) -> Any:
+        """The network with the mean of all parameters."""
+        from brai.kinds.gaussian.completion import mean_network
+
+        return mean_network(networks)
 
     def sample(self, data: Measurements) -> Moments:
         """Moments of all rows; cached for each table."""
@@ -193,8 +230,26 @@ def scatter_of(values: NDArray[np.float64], weights: NDArray[np.float64] | None 
     rows = values if weights is None else values * weights
     n = values.shape[1]
     mean = rows.sum(axis=1) / n
-    found = rows @ values.T - n * np.outer(mean, mean)
-    return np.ascontiguousarray((found + found.T) / 2)
+    return products(rows, values) - n * np.outer(mean, mean)
+
+
+def products(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The symmetric matrix a bᵀ, by blocks so small that BLAS uses one thread for each.
+
+    With several threads its last bits would depend on how many were idle.
+    """
+    d, n = a.shape
+    out = np.empty((d, d))
+    for i in range(0, d, BLOCK):
+        for j in range(0, i + 1, BLOCK):
+            x, y = a[i : i + BLOCK], b[j : j + BLOCK]
+            step = max(16, ALONE // (len(x) * len(y)))
+            total = np.zeros((len(x), len(y)))
+            for k in range(0, n, step):
+                total += x[:, k : k + step] @ y[:, k : k + step].T
+            out[i : i + BLOCK, j : j + BLOCK] = total
+            out[j : j + BLOCK, i : i + BLOCK] = total.T
+    return np.asarray((out + out.T) / 2)
 
 
 KIND = Gaussian()

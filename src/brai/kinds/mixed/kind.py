@@ -36,6 +36,7 @@ class MixedKind(Kind):
     ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
     linear = True
     max_parents = 6
+    slack = 5.0  # a superfluous parent costs about half the log of the rows, whatever the other parents
     test_level = 0.01
 
     def __init__(self) -> None:
@@ -90,6 +91,36 @@ class MixedKind(Kind):
             none = Dataset(np.zeros((1, data.n_rows), np.uint8), ("none",), ((0,),))
             self._categories[data] = data.labels.select(own) if own else none
         return self._categories[data]
+
+    def drawn_parameters(
+        self, data: Mixed, families: Sequence[Family], ess: float | str, rng: np.random.Generator
+    ) -> Any:
+        """Draws of all local models."""
+        from brai.kinds.mixed.completion import drawn_parameters
+
+        return drawn_parameters(data, families, ess, rng)
+
+    def refilled(
+        self, data: Mixed, missing: NDArray[np.bool_], parameters: Any, sweeps: int, rng: np.random.Generator
+    ) -> Mixed:
+        """The table with its missing cells drawn anew."""
+        from brai.kinds.mixed.completion import refilled
+
+        return refilled(data, missing, parameters, sweeps, rng)
+
+    def log_weights(
+        self, data: Mixed, missing: NDArray[np.bool_], parameters: Any, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """By likelihood weighting."""
+        from brai.kinds.mixed.completion import log_weights
+
+        return log_weights(data, missing, parameters, rng)
+
+    def mean_network(self, networks: Sequence[Any]) -> Any:
+        """The network with the mean of all parameters."""
+        from brai.kinds.mixed.completion import mean_network
+
+        return mean_network(networks)
 
     def sample(self, data: Mixed) -> Both:
         """Codes and moments of all rows; cached for each table."""

@@ -168,6 +168,8 @@ class MixedNetwork:
         if own.states is not None:
             return np.asarray(self._log_states(v, values, n)[values[v], np.arange(n)])
         off = own.score(values[v]) - self._contribution(v, values, n)[0]
+        if own.variance == 0.0:  # a constant
+            return np.where(off == 0.0, 0.0, -np.inf)
         return np.asarray(-(math.log(2 * math.pi * own.variance) + off**2 / own.variance) / 2)
 
     def _drawn(self, v: int, values: Mapping[int, Any], n: int, rng: np.random.Generator) -> NDArray[Any]:

@@ -20,6 +20,8 @@ from brai.kinds.mixed.local_models import design_of, has_table, number_of, smoot
 
 KNOTS = 101  # quantiles of a measurement that is far from normal
 CELLS = 10**6  # of a table; a larger one is replaced by a softmax regression
+DETERMINED = 1e-12  # least share of the variance of a measurement that its parents leave
+LEAST = 1e-300  # variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Variable:
     model: str = "linear"  # "table", "softmax" or "linear"
     intercept: Floats | None = None  # (states,), or (1,)
     effects: tuple[Floats, ...] = ()  # by parent: (1, outputs) a slope, or (states of the parent, outputs)
-    variance: float = 0.0
+    variance: float = 0.0  # 0 for a constant
     table: Floats | None = None  # (configurations of the parents, states)
 
     def score(self, values: Floats) -> Floats:
@@ -95,7 +97,15 @@ def _linear(data: Mixed, x: int, base: Variable, ess: float | str) -> Variable:
     matrix = prior.matrix(kind_of(data).sample(data).moments.scatter)
     found = regression(matrix, prior, data.n_rows, int(data.coding.starts[x]), columns)
     model = _additive(data, base, "linear", np.array([scale.centre]), (found.mean * scale.spread)[None])
-    return replace(model, variance=max(found.variance * scale.spread**2, 1e-300))
+    if data.numbers.constant[data.numbers.names.index(base.name)]:
+        return replace(model, variance=0.0)
+    variance = max(found.variance, DETERMINED) * scale.spread * scale.spread
+    if not LEAST < variance < math.inf:
+        raise ValueError(
+            f"the variance of {base.name!r} is too {'small' if variance <= LEAST else 'large'} for a float, its "
+            f"standard deviation is {scale.spread:.2g}: give the column in other units"
+        )
+    return replace(model, variance=variance)
 
 
 def _additive(data: Mixed, base: Variable, model: str, intercept: Floats, slopes: Floats) -> Variable:

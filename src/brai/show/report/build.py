@@ -14,7 +14,6 @@ import os
 import re
 import reprlib
 import time
-import unicodedata
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -32,11 +31,17 @@ from brai.posterior.consensus import DECIDED, TIE, Row, consensus, table
 from brai.posterior.weighted import Posterior
 from brai.runtime.atomic_files import write_text
 from brai.runtime.checks import check_count
+from brai.show.missingness import counts, percent
+from brai.show.report.columns import records
+from brai.show.report.labels import cells_of, label_of
 from brai.show.report.layout import Layout, layered
+from brai.show.report.missingness import panel
+from brai.show.report.pairs import MOST as PICTURES
+from brai.show.report.pairs import pictures as pictures_of
 from brai.show.report.trace import score_series
 from brai.show.report.tree import tree_view
 from brai.show.report.trust import trust
-from brai.show.summary import add_coefficients
+from brai.show.summary import add_coefficients, add_missing_information
 
 Floats: TypeAlias = NDArray[np.float64]
 Plain: TypeAlias = dict[str, Any]
@@ -44,9 +49,9 @@ Plain: TypeAlias = dict[str, Any]
 FLOOR = 0.01  # pairs of nodes below this probability are only counted
 MOST = 20_000  # most pairs in a page; if there are more, the floor is raised
 PATHS = 60  # most variables for which path probabilities are computed
-CELLS = 22  # most letters of a name in the drawing
 DIFFERENCES = 400  # most differences listed per graph
 SCORES = {"bdeu": "BDeu", "bge": "BGe", "bic": "BIC", "qnml": "qNML"}
+SCRIPTS = ("tools.js", "columns.js", "missing.js", "pairs.js", "page.js")  # parts of one script, in this order
 _TEMPLATE = re.compile("/\\*(style|script|data)\\*/|<!--(title)-->")
 
 
@@ -59,16 +64,20 @@ def write(
     posterior: Posterior | None = None,
     k: int = 5,
     title: str | None = None,
+    pictures: int = PICTURES,
 ) -> Path:
     """Write the report of a fitted model to an HTML file, atomically; return its path.
 
     ``data_name`` and ``command`` are shown as given. ``posterior`` is by default that of the model. ``k`` is the
-    number of best graphs to compare.
+    number of best graphs to compare. ``pictures`` is the number of edges, the most probable ones, whose data are
+    drawn; pictures of two measurements show single rows. 0 leaves them out.
     """
     goal = Path(path)
     if not goal.parent.is_dir():
         raise FileNotFoundError(f"{str(goal.parent)!r} is not a directory: create it, or give another path")
-    data = page_data(model, data_name=data_name, command=command, posterior=posterior, k=k, title=title)
+    data = page_data(
+        model, data_name=data_name, command=command, posterior=posterior, k=k, title=title, pictures=pictures
+    )
     write_text(goal, page(data))
     return goal
 
@@ -76,14 +85,19 @@ def write(
 def page(data: Plain) -> str:
     """The HTML text of the page with this data."""
     home = files("brai.show.report")
+
+    def read(name: str) -> str:
+        return (home / name).read_text(encoding="utf-8")
+
     parts = {
-        "style": (home / "page.css").read_text(encoding="utf-8"),
-        "script": (home / "page.js").read_text(encoding="utf-8"),
+        "style": read("page.css"),
+        "script": '"use strict";\n(() => {\n' + "\n".join(read(name) for name in SCRIPTS) + "})();",
         "data": _as_json(data),
         "title": html.escape(_safe(data["title"][:200])),
     }
-    template = (home / "page.html").read_text(encoding="utf-8")
-    return _TEMPLATE.sub(lambda found: parts[found[1] or found[2]], template)  # in one pass: data is not searched
+    return _TEMPLATE.sub(
+        lambda found: parts[found[1] or found[2]], read("page.html")
+    )  # in one pass: data is not searched
 
 
 def _as_json(data: Plain) -> str:
@@ -99,22 +113,28 @@ def page_data(
     posterior: Posterior | None = None,
     k: int = 5,
     title: str | None = None,
+    pictures: int = PICTURES,
 ) -> Plain:
     """Everything that the page shows, as plain values; the arguments are those of `write`."""
     check_is_fitted(model)
     check_count("k", k, 1)
+    check_count("pictures", pictures, 0)
     names = tuple(map(str, model.feature_names_in_))
     own = posterior is None
     known = _reordered(model._posterior() if posterior is None else posterior, names)
     edges = model.edge_probabilities() if own else known.edge_probabilities()
     chains = known.chains
-    n_rows = model._train.n_rows
-    learner = type(model).__name__
+    train, learner = model._train, type(model).__name__
+    drawing = _drawing(names, edges, model, chains)
+    probable = sorted(drawing["pairs"], key=lambda pair: -pair[2])[:pictures]  # stable
     return {
         "title": title or f"{learner} on {data_name or 'your data'}",
-        "facts": _facts(model, known, n_rows, data_name),
+        "facts": _facts(model, known, train.n_rows, data_name),
         "names": names,
-        **_drawing(names, edges, model, chains),
+        **drawing,
+        "columns": records(train, names),
+        "missing": panel(model, names, cells=pictures > 0),
+        "pictures": pictures_of(train, model.dag_, [(names[i], names[j]) for i, j, *_ in probable]),
         "bagged": known.source == "bagged",
         "blankets": _pairs(known.markov_blanket_probabilities(), symmetric=True),
         "paths": _pairs(known.path_probabilities(), symmetric=False) if len(names) <= PATHS else None,
@@ -149,11 +169,12 @@ def _reordered(posterior: Posterior, names: tuple[str, ...]) -> Posterior:
 
 
 def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name: str | None) -> list[list[str]]:
-    kind = posterior.kind
+    kind, gone = posterior.kind, counts(model._train)
     return [
         *([["Data", data_name]] if data_name else []),
         ["Rows", f"{n_rows:,}"],
         ["Variables", f"{len(posterior.names):,}"],
+        *([["Missing cells", f"{gone['cells']:,} ({percent(gone['cells'] / gone['of'])})"]] if gone else []),
         ["Learner", type(model).__name__],
         [
             f"Best log score ({SCORES.get(model.score_, model.score_)})",
@@ -167,25 +188,10 @@ def _facts(model: StructureLearner, posterior: Posterior, n_rows: int, data_name
 # --- the graph ------------------------------------------------------------------------------------
 
 
-def label_of(name: str, cells: int = CELLS) -> str:
-    """A name on one line of at most ``cells`` letters; wide letters count twice."""
-    flat = "".join(c if c.isprintable() else " " for c in name[: 4 * cells])
-    flat = flat.strip() or "(blank)"
-    if _cells(flat) <= cells and len(name) <= 4 * cells:
-        return flat
-    while _cells(flat) >= cells:
-        flat = flat[:-1]
-    return flat + "…"
-
-
-def _cells(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 def arranged(graph: PDAG) -> tuple[Layout, list[str], list[float]]:
     """Layout, labels and widths of the nodes of a graph."""
     labels = [label_of(name) for name in graph.names]
-    widths = [max(44.0, 7.9 * _cells(label) + 20) for label in labels]
+    widths = [max(44.0, 7.9 * cells_of(label) + 20) for label in labels]
     return layered(graph.adjacency, widths), labels, widths
 
 
@@ -195,6 +201,7 @@ def _drawing(names: tuple[str, ...], edges: Floats, model: StructureLearner, cha
     floor = FLOOR if len(strengths) <= MOST else max(FLOOR, math.ceil(float(strengths[MOST]) * 1000) / 1000)
     rows = table(names, edges, floor)
     add_coefficients(model, rows)
+    add_missing_information(model, rows)
     rows.sort(key=lambda row: (-round(row["strength"] * row["direction"], 9), row["from"], row["to"]))
     layout, labels, widths = arranged(consensus(names, edges, direction=DECIDED).graph)
     return {
@@ -211,7 +218,8 @@ def _drawing(names: tuple[str, ...], edges: Floats, model: StructureLearner, cha
 
 def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> list[list[Any]]:
     """[from, to, strength, direction, whether directed, edge of the best graph, difference between chains,
-    strength in the chains on the data, standardised coefficient and its 95 % interval]
+    strength in the chains on the data, standardised coefficient and its 95 % interval, share of the uncertainty
+    that is due to missing cells]
     """
     place = {name: i for i, name in enumerate(names)}
     apart = alone = None
@@ -230,7 +238,18 @@ def _rows(names: tuple[str, ...], rows: list[Row], best: PDAG, chains: Any) -> l
         own_strength = None if alone is None else round(float(alone[i, j] + alone[j, i]), 6)
         size = [None if row.get(key) is None else round(row[key], 4) for key in ("coefficient", "low", "high")]
         found.append(
-            [i, j, round(row["strength"], 9), round(row["direction"], 6), sure, kind, spread, own_strength, size]
+            [
+                i,
+                j,
+                round(row["strength"], 9),
+                round(row["direction"], 6),
+                sure,
+                kind,
+                spread,
+                own_strength,
+                size,
+                row.get("missing_information"),
+            ]
         )
     return found
 

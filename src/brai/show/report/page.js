@@ -1,43 +1,10 @@
-"use strict";
-// The script draws the page from the JSON in #data. Text from the data is only set as text, never as markup.
-(() => {
-const D = JSON.parse(document.getElementById("data").textContent);
-const $ = (id) => document.getElementById(id);
-const d = D.names.length;
-
-function put(node, attributes, children) {
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value === true ? "" : value);
-  }
-  for (const child of children) if (child !== null && child !== undefined) node.append(child);
-  return node;
-}
-const el = (tag, attributes, ...children) => put(document.createElement(tag), attributes, children);
-const svg = (tag, attributes, ...children) =>
-  put(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-
-const percent = (p) => p >= 1 - 1e-9 ? "100 %" : p > 0.999 ? "> 99.9 %" : p >= 0.1 ? (100 * p).toFixed(1) + " %" : (100 * p).toFixed(2) + " %";
-const plain = (x, digits = 2) =>
-  x.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace("-", "−");
-const many = (n, noun) => n.toLocaleString("en") + " " + noun + (n === 1 ? "" : "s");
-const cut = (text, most) => text.length > most ? text.slice(0, most) + "…" : text;
-const short = (i) => cut(D.names[i], 60);
-const bdi = (text) => el("bdi", {}, text);
-const link = (i, most = 60) => el("button", {
-  class: "link", title: cut(D.names[i], 400), onclick: () => { select(i, true); $("canvas").scrollIntoView({ block: "center" }); },
-}, bdi(cut(D.names[i], most)));
-
-// abbreviations in our own text get their explanation from the section "Terms" as a tooltip
-const terms = new Map([...document.querySelectorAll(".terms div")].map((one) => [...one.children].map((part) => part.textContent)));
-const gloss = (text) => text.split(/\b(BDeu|BIC|CPDAG|DAG|MCMC|R-hat|Effective sample size|Effective number of graphs)(?=s?\b)/)
-  .map((part) => terms.has(part) ? el("abbr", { title: terms.get(part) }, part) : part);
-
 // ---- the graph at a threshold, by the rule of brai.consensus; pairs are in the order in which it directs them ----
 
-const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart, model, size]) =>
-  ({ a, b, strength, direction, sure, best, apart, model, size, arrow: 0, on: false }));
+const pairs = D.pairs.map(([a, b, strength, direction, sure, best, apart, model, size, gone]) =>
+  ({ a, b, strength, direction, sure, best, apart, model, size, gone, arrow: 0, on: false }));
 const sized = pairs.some((p) => p.size[0] !== null); // measurements: edges have coefficients
+const ranked = pairs.filter(pictureOf).sort((p, q) => q.strength - p.strength); // those with a picture
+const bestWord = (p) => ["no", "yes", "reversed", "undirected"][p.best];
 const signed = (x) => (x < 0 ? "−" : "+") + Math.abs(x).toFixed(2);
 const sizeOf = (p) => p.size[0] === null ? "" : `${signed(p.size[0])} (${signed(p.size[1])} to ${signed(p.size[2])})`;
 
@@ -293,7 +260,8 @@ let held = null;
 canvas.addEventListener("pointerdown", (event) => {
   if (event.button) return;
   const node = event.target.closest(".node");
-  held = { node: node ? Number(node.dataset.node) : null, x: event.clientX, y: event.clientY, moved: false };
+  const edge = event.target.closest(".edge");
+  held = { node: node ? Number(node.dataset.node) : null, pair: edge && pairs.find((p) => p.g === edge), x: event.clientX, y: event.clientY, moved: false };
   canvas.focus({ preventScroll: true });
   canvas.setPointerCapture(event.pointerId);
 });
@@ -311,7 +279,10 @@ canvas.addEventListener("pointermove", (event) => {
 const release = (event) => {
   if (!held) return;
   canvas.classList.remove("moving");
-  if (!held.moved && event.type === "pointerup") select(held.node === selected ? null : held.node, false);
+  if (!held.moved && event.type === "pointerup") {
+    if (held.pair) openPair(held.pair);
+    else select(held.node === selected ? null : held.node, false);
+  }
   held = null;
 };
 canvas.addEventListener("pointerup", release);
@@ -452,7 +423,7 @@ function legend(panel) {
     sample(1, ""), el("span", {}, "thick and dark: probable edge"),
     ...(sized ? [sample(1, "minus"), el("span", {}, "dashed orange: negative coefficient")] : [])),
   el("h3", {}, "Controls"), el("p", {}, "Click a variable to see its Markov blanket, ancestors or descendants in the graph drawn, " +
-    "with their probabilities over all graphs. Drag variables or the background to move them."),
+    "with their probabilities over all graphs. " + (D.pictures.length ? "Click an edge to see its data. " : "") + "Drag variables or the background to move them."),
   el("p", {}, el("kbd", {}, "/"), " finds a variable. Click the drawing, then scroll to zoom; ", el("kbd", {}, "+"), " ", el("kbd", {}, "−"), " ",
     el("kbd", {}, "0"), " and the arrow keys work too. ", el("kbd", {}, "Esc"), " clears the selection."),
   el("p", { class: "note" }, "Parents are above children. Positions come from the graph at 50 %; less probable edges are curved."));
@@ -463,6 +434,7 @@ function legend(panel) {
 const columns = [
   ["From", (p) => D.names[p.a], 1], ["", null], ["To", (p) => D.names[p.b], 1], ["P(adjacent)", (p) => p.strength, -1],
   ["P(this direction | adjacent)", (p) => p.direction, -1],
+  ...(D.missing ? [["Due to missing cells", (p) => p.gone, -1]] : []),
   ...(sized ? [["Coefficient (95 %)", (p) => Math.abs(p.size[0]), -1]] : []),
   ["In the best graph", (p) => [0, 3, 1, 2][p.best], -1],
   ...(pairs.some((p) => p.apart !== null) ? [["Chains differ by", (p) => p.apart, -1]] : []),
@@ -493,14 +465,18 @@ function fillTable() {
     if (c === sorting.column) cell.setAttribute("aria-sort", sorting.way > 0 ? "ascending" : "descending");
     else cell.removeAttribute("aria-sort");
   });
-  $("table").tBodies[0].replaceChildren(...rows.slice(0, limit).map((p) => el("tr", { class: p.on ? null : "undrawn" },
-    el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, p.sure ? "→" : "–"),
+  $("table").tBodies[0].replaceChildren(...rows.slice(0, limit).map((p) => el("tr", {
+    class: (p.on ? "" : "undrawn ") + (pictureOf(p) ? "seen" : ""), onclick: (event) => { if (!event.target.closest("button") && pictureOf(p)) openPair(p); } },
+    el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, pictureOf(p) ? el("button", { class: "link", title: "Show the data of this edge",
+      "aria-label": `Data of ${short(p.a)} and ${short(p.b)}`, onclick: () => openPair(p) }, p.sure ? "→" : "–") : p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
+    D.missing ? el("td", { title: "share of the uncertainty about this edge that is due to missing cells" }, p.gone ? percent(p.gone) : "0 %") : null,
     sized ? el("td", { class: "size", title: "standardised coefficient, averaged over graphs that have the edge" }, sizeOf(p)) : null,
-    el("td", {}, ["no", "yes", "reversed", "undirected"][p.best]),
+    el("td", {}, bestWord(p)),
     columns.some(([title]) => title === "Chains differ by") ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null,
     D.bagged ? el("td", {}, percent(p.model)) : null)));
-  $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}`;
+  $("rows-shown").textContent = `${Math.min(limit, rows.length)} of ${many(rows.length, "row")}` +
+    (ranked.length ? `. A click on a row shows the data of the edge` + (ranked.length < pairs.length ? `; ${ranked.length} edges have a picture.` : ".") : "");
   $("more").hidden = rows.length <= limit;
   $("more").textContent = `Show ${Math.min(500, rows.length - limit)} more`;
 }
@@ -566,13 +542,6 @@ function fillBest() {
 
 // ---- scores ----
 
-function ticks(low, high, n) {
-  const raw = (high - low) / n || 1, power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find((m) => m * power >= raw), found = [];
-  for (let v = Math.ceil(low / step) * step; v <= high + 1e-9; v += step) found.push(Math.round(v / step) * step);
-  return found;
-}
-
 function fillScores() {
   if (D.search.length > 1) $("search-trace").append(el("h3", {}, "Search for the best graph"), el("ol", { class: "steps" },
     ...D.search.map(([step, score], k) => {
@@ -606,12 +575,6 @@ function fillScores() {
     ...(S.kind === "chains" ? S.series.map((one, c) => key(one.name, ["blue", "orange", "green", "purple", "yellow", "soft"][c % 6])) : []),
     el("b", {}, "- - best graph " + plain(S.best))));
 }
-function key(text, colour) {
-  const span = el("span", {}, text);
-  span.style.setProperty("--key", `var(--${colour})`);
-  return span;
-}
-
 // ---- the tree ----
 
 function fillTree() {
@@ -725,15 +688,16 @@ function fillMade() {
     home.append(el("h3", {}, "Command"), el("pre", { id: "command" }, D.command), el("p", {}, copy));
   }
   home.append(el("h3", {}, "Settings"), el("dl", { class: "settings" }, ...D.settings.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
-  $("footer").append(`Made by brai ${D.version}, ${D.made}. This file needs no network access and sends no data.`);
+  $("footer").append(`Made by brai ${D.version}, ${D.made}. This file needs no network access and sends no data.` +
+    (D.pictures.some((P) => P.type === "points") ? " Its pictures of two measurements show single rows of the table; pictures=0 leaves them out." : "") +
+    (D.missing && D.missing.imputed.length ? " Its table of imputed cells names rows of the table; pictures=0 leaves it out." : ""));
 }
 
 $("title").append(bdi(cut(D.title, 400)));
 $("facts").append(...D.facts.map(([name, value]) => el("div", {}, el("dt", {}, ...gloss(name)), el("dd", { title: cut(value, 400) }, bdi(cut(value, 200))))));
 $("level").min = D.floor;
-fillTrust(); fillBest(); fillScores(); fillTree(); fillMade();
+fillTrust(); fillColumns(); fillMissing(); fillBest(); fillScores(); fillTree(); fillMade();
 redraw();
 fit();
 addEventListener("resize", fitShown);
 canvas.dataset.ready = "yes";
-})();
