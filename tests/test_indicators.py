@@ -1,11 +1,17 @@
 """Columns that say where cells are missing."""
 
+import json
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import brai
 from brai import BRAI, DataError, Dataset, HillClimbing, Knowledge, with_indicators
+from brai.cli.learn import learn
 from brai.graphs.indicators import indicator_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning")
 
 
 def table(n=600, seed=0):
@@ -54,7 +60,16 @@ def test_tables_of_all_kinds(names, transform):
                 else found == value
             )
     assert data.table.kind == ("discrete" if "d" not in names else "mixed")
-    assert HillClimbing().fit(data).dag_.names == data.names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [("a", "b", "c"), ("b", "d")])
+def test_learners_take_them(names):
+    X, _ = table(150)
+    data, known = with_indicators({name: X[name] for name in names})
+    model = HillClimbing(knowledge=known).fit(data)
+    assert model.dag_.names == data.names
+    assert not known.violations(model.dag_)
 
 
 def test_columns_missing_in_the_same_rows_share_a_leaf():
@@ -101,3 +116,19 @@ def test_edges_show_what_missingness_depends_on_and_imputation_uses_it():
         cells = [cell for cell in own.impute(n=60).cells if cell.column == "b"]
         wrong[way] = np.mean([1 - (cell.states or {}).get(truth[cell.row], 0.0) for cell in cells])
     assert wrong["with"] < wrong["plain"] - 0.02
+
+
+def test_the_command_line(tmp_path):
+    X, _ = table(100)
+    path = tmp_path / "t.csv"
+    rows = zip(*(X[name] for name in "abc"), strict=True)
+    path.write_text("a,b,c\n" + "".join(",".join(own or "" for own in row) + "\n" for row in rows))
+    asked = [str(path), "--missing-indicators", "--posterior-from", "tree", "--n-draws", "20", "--json", "--quiet"]
+    found = CliRunner().invoke(learn, asked)
+    assert found.exit_code == 0, found.exception
+    told = json.loads(found.stdout)
+    assert told["variables"] == ["a", "b", "c", "b missing", "c missing"]
+    assert told["missing"]["columns"].keys() == {"b", "c"}
+    found = CliRunner().invoke(learn, [*asked, "--missing", "label"])
+    assert found.exit_code == 0, found.exception
+    assert "--missing-indicators adds no column" in found.stderr

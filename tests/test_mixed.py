@@ -316,11 +316,11 @@ def test_families_of_one_kind_have_the_score_of_that_kind(rng):
     data = mixed(rng)
     categories = Dataset.of({name: data.to_dict()[name] for name in ("a", "b")})
     families = [(0, ()), (0, (1,)), (1, ()), (1, (0,))]
-    assert FamilyScores(data, ess=3.0).families(families) == pytest.approx(
+    assert FamilyScores(data, "location", 3.0).families(families) == pytest.approx(
         FamilyScores(categories, "bdeu", 3.0).families(families)
     )
     rows = naive.Data(list(zip(*categories.codes.tolist(), strict=True)), [3, 2])
-    assert FamilyScores(data).families([(1, (0,))])[0] == pytest.approx(naive.bdeu(rows, 1, (0,)))
+    assert FamilyScores(data, "location").families([(1, (0,))])[0] == pytest.approx(naive.bdeu(rows, 1, (0,)))
     numbers = Dataset.of({name: data.to_dict()[name] for name in ("m", "w")})
     assert FamilyScores(data, ess=3.0).families([(3, ()), (4, ()), (3, (4,)), (4, (3,))]) == pytest.approx(
         FamilyScores(numbers, "bge", 3.0).families([(0, ()), (1, ()), (0, (1,)), (1, (0,))])
@@ -463,7 +463,7 @@ def test_two_categories_given_a_category_are_tested_by_counts(rng):
 @kernels
 def test_the_bayes_factor_is_a_difference_of_scores(rng):
     data = mixed(rng)
-    scores = FamilyScores(data)
+    scores = FamilyScores(data, "location")
     for x, y, given in [(0, 1, ()), (3, 4, (0,)), (3, 0, (1, 2)), (2, 4, (0, 1, 3))]:
         more, fewer = scores.families([(x, (y, *given)), (x, given)])
         assert nats(data, x, y, given, "bayes-factor")[0] == pytest.approx(more - fewer, abs=1e-5)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from brai.kinds.discrete.network import Network as Network
     from brai.kinds.discrete.network import load_network as load_network
     from brai.kinds.gaussian.network import GaussianNetwork as GaussianNetwork
+    from brai.kinds.mixed.network import MixedNetwork as MixedNetwork
     from brai.learners.bootstrap import Bootstrap as Bootstrap
     from brai.learners.brai import BRAI as BRAI
     from brai.learners.discretize import Discretizer as Discretizer
@@ -54,6 +55,7 @@ _HOME = {
     "Discretizer": "learners.discretize",
     "Exact": "learners.exact",
     "GaussianNetwork": "kinds.gaussian.network",
+    "MixedNetwork": "kinds.mixed.network",
     "HillClimbing": "learners.score_search",
     "Knowledge": "graphs.knowledge",
     "MMHC": "learners.mmhc",

@@ -44,7 +44,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--score",
                 default="auto",
                 show_default=True,
-                type=click.Choice(["auto", "bdeu", "bge", "bic", "qnml"]),
+                type=click.Choice(["auto", "bdeu", "bge", "bic", "qnml", "dg", "location"]),
                 help="Score. auto: Bayesian Dirichlet equivalent uniform (bdeu) for labels, Bayesian Gaussian "
                 "equivalent (bge) for measurements. bic: Bayesian information criterion. qnml: quotient "
                 "normalised maximum likelihood.",
@@ -81,7 +81,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--max-parents",
                 type=click.IntRange(1),
                 default=None,
-                help="Most parents of a node, in the search and in the chains.  [default: 4; 8 for measurements]",
+                help="Most parents of a node, in the search and in the chains.  [default: 4; 8 for measurements, 6 for mixed tables]",
             ),
             click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn by each MCMC chain."),
             click.option(

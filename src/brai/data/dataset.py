@@ -113,7 +113,7 @@ class Dataset:
             object.__setattr__(self, field, value)
 
     @classmethod
-    def of(
+    def of(  # arguments: how X is converted
         cls,
         X: Any,
         *,

@@ -17,8 +17,8 @@ What it cannot do:
   columns there is no such dependence. Where another column is missing in exactly the same rows, its edge is
   forbidden for the same reason. Where it is missing in most of them, an edge rests on the few others.
 - Leaves are taken as independent of each other given the other columns. Columns that are missing in exactly the
-  same rows share one leaf, named after the first of them. But columns that are nearly always missing together count
-  as several witnesses, so their edges look somewhat more certain than they are.
+  same rows share one leaf, named after the first of them. But columns that are nearly always missing together
+  count as several witnesses, so their edges look somewhat more certain than they are.
 
 >>> table, known = with_indicators({"sex": ["f", "m"] * 30, "pay": [None, 1, 2, 3, 2, 3] * 10})
 >>> table
@@ -86,10 +86,10 @@ def _joined(table: Any, leaves: Dataset) -> Any:
     if isinstance(table, Dataset):
         return _both(table, leaves)
     names = (*table.names, *leaves.names)
-    added: tuple[ColumnKind, ...] = ("discrete",) * leaves.n_variables
+    added: list[ColumnKind] = ["discrete"] * leaves.n_variables
     if isinstance(table, Measurements):
         ranked = () if table.reference is None else table.names
-        numbers: tuple[ColumnKind, ...] = ("continuous",) * table.n_variables
+        numbers: list[ColumnKind] = ["continuous"] * table.n_variables
         return Mixed.of(names, (*numbers, *added), leaves, Measurements(_values(table), table.names), ranked)
     labels = leaves if table.labels is None else _both(table.labels, leaves)
     return Mixed.of(names, (*table.kinds, *added), labels, table.numbers, table.ranked)

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from brai.data.incomplete import PREFIX, Incomplete
 from brai.graphs.pdag import PDAG, Family
 from brai.kinds.base import Kind, Sizes
+
+MOST_CELLS = 10_000_000  # families × rows in a block of predictions
 
 
 class IncompleteKind(Kind):
@@ -112,9 +113,14 @@ class IncompleteKind(Kind):
         self, families: Sequence[Family], train: Incomplete, test: Any, ess: float | str
     ) -> Iterator[NDArray[np.float64]]:
         """Log of the mean probability of each family's child."""
-        each = [self.inner.predictions(families, table, test, ess) for table in train.tables]
-        for found in zip(*each, strict=True):
-            yield np.asarray(logsumexp(np.stack(found), axis=0) - np.log(len(found)))
+        step = max(256, MOST_CELLS // max(len(families), 1))
+        for start in range(0, test.n_rows, step):
+            part = test.rows(np.arange(start, min(start + step, test.n_rows)))
+            total: Any = -np.inf
+            for table in train.tables:  # one at a time: the blocks of all would not fit in memory
+                found = list(self.inner.predictions(families, table, part, ess))
+                total = np.logaddexp(total, found[0] if len(found) == 1 else np.concatenate(found, axis=1))
+            yield np.asarray(total - np.log(len(train.tables)))
 
     def parameters(self, dag: PDAG, data: Incomplete, ess: float | str) -> Any:
         """A network with the mean of the parameters."""

@@ -103,7 +103,7 @@ def log_weights(
     values = (data.values.T - own.centre) / own.spread - own.mean
     out = np.zeros(data.n_rows)
     covariance = np.linalg.inv(own.precision)
-    for gone, at in patterns(missing):
+    for _, at in patterns(missing):
         there = np.flatnonzero(~missing[:, at[0]])
         root = np.linalg.cholesky(covariance[np.ix_(there, there)])
         off = np.linalg.solve(root, values[np.ix_(at, there)].T)

@@ -32,7 +32,7 @@ class MixedKind(Kind):
     """The kind of tables with categories, ordered states and measurements."""
 
     name = "mixed"
-    scores = ("location", "dg", "bic")
+    scores = ("dg", "location", "bic")
     ess_choices = (0.3, 1.0, 3.0, 10.0, 30.0)
     linear = True
     max_parents = 6

@@ -21,6 +21,7 @@ from scipy.stats import chi2
 
 from brai.data.incomplete import Incomplete
 from brai.graphs.indicators import indicator_of
+from brai.posterior.imputation import Imputed
 from brai.show.missingness import LETTERS, counts, cut, percent
 from brai.show.report.columns import column_of
 from brai.show.report.labels import number, rounded
@@ -41,7 +42,7 @@ REFINED = 3  # associations of an indicator whose p-values come from random tabl
 TABLES = 400  # random tables
 LISTED = 50  # imputed cells that are shown
 DRAWN = 4_000_000  # values of cells that are drawn for them, at most
-DRAWS = (20, 100)  # least and most completions of a cell
+DRAWS = 20  # least completions of a cell
 
 
 def panel(model: Any, names: Sequence[str], cells: bool) -> Plain | None:
@@ -89,10 +90,15 @@ def assumed(data: Incomplete, names: Sequence[str], found: bool) -> str:
 
 def imputed(model: Any, names: Sequence[str]) -> list[list[Any]]:
     """[row from 1, column, value, how sure, other values] of the most uncertain cells, at most LISTED."""
-    n_cells = int(model._train.missing.sum())
-    if not hasattr(model, "impute") or n_cells * DRAWS[0] > DRAWN:
+    train = model._train
+    if int(train.missing.sum()) * DRAWS > DRAWN:
         return []
-    found = model.impute(n=int(np.clip(DRAWN // n_cells, *DRAWS)))
+    if len(train.draws) >= DRAWS:
+        found = Imputed.of(train.table, train.missing, train.tables)
+    elif hasattr(model, "impute"):
+        found = model.impute(n=DRAWS)
+    else:
+        return []
     place = {name: i for i, name in enumerate(names)}
     spread = {name: float(np.std(found.whole.columns()[v])) or 1.0 for v, name in enumerate(found.whole.names)}
     ranked = sorted(
