@@ -41,7 +41,7 @@ from brai.cli import main
 CSV = "a,b\n" + "x,0\ny,1\n" * 5
 TWO = (("a", "b"), (("x", "y"), (0, 1)))  # names and states of that file
 LONG = "n" * 10_240
-MISSING = 'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state, missing="impute"'
+MISSING = 'Dataset.of(X, missing="drop") removes these rows, missing="label" makes missing a state, '
 WITHOUT = "--missing drop removes these rows, --missing label makes missing a state, --missing impute"
 NO_STATES = "which has no states: convert it to text, integers or a category"
 NOT_WHOLE = "which is not an integer: discretise the column"

@@ -309,7 +309,7 @@ def test_declared_states_of_text_cells(tmp_path: Path) -> None:
     with error("'i'", "holds 0", "add it to states="):
         Dataset.from_file(path, states={**declared, "i": [1, 2]})
     with error("'n'", "1 missing value", "row 1", 'missing="drop"'):
-        Dataset.from_file(path, states={**declared, "n": [3, 4]})
+        Dataset.from_file(path, states={**declared, "n": [3, 4]}, missing="error")
 
 
 @pytest.mark.parametrize(("n", "dtype"), [(256, np.uint8), (257, np.uint16), (65_536, np.uint16)])
@@ -335,9 +335,11 @@ def test_codes_decode_to_the_values(table: dict[str, list[object]]) -> None:
     for column, values in table.items():
         assert [type(v) for v in decoded(data)[column]] == [type(v) for v in values]
     assert [list(s) for s in data.states] == [sorted(set(v)) for v in table.values()]  # type: ignore[type-var]
-    assert_same(Dataset.of([list(r) for r in zip(*table.values(), strict=True)], names=table, kinds=kinds), data)
-    assert_same(Dataset.of(pl.DataFrame(table), kinds=kinds), data)
-    assert_same(Dataset.of(pd.DataFrame(table), kinds=kinds), data)
+    assert_same(
+        Dataset.of([list(r) for r in zip(*table.values(), strict=True)], names=table, kinds=kinds, na=[]), data
+    )
+    assert_same(Dataset.of(pl.DataFrame(table), kinds=kinds, na=[]), data)
+    assert_same(Dataset.of(pd.DataFrame(table), kinds=kinds, na=[]), data)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=20), st.randoms())
@@ -754,7 +756,7 @@ def test_messages_are_printable(make: Callable[[], object]) -> None:
 
 
 def test_messages_about_files_are_printable(tmp_path: Path) -> None:
-    for content in (f'"{RED}",b\n0.5,x\ninf,y\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
+    for content in (f'"{RED}",b\n0.5,x\n1\n', 'a\x1bb\n"x"y\x1bz\n', f"{RED},{RED}\n1,2\n", f"a,b\n{RED}\n"):
         with pytest.raises(DataError) as caught:
             Dataset.from_file(write(tmp_path / "t.csv", content), delimiter="\x1b" if '"x"' in content else ",")
         assert str(caught.value).isprintable()

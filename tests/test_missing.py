@@ -1,4 +1,4 @@
-"""Missing cells: data augmentation against enumeration, completions of each kind, and what learners do with them."""
+"""Missing cells: data augmentation against enumeration, completions of each kind, results of learners."""
 
 import itertools
 
@@ -19,7 +19,6 @@ from brai.search.fixed_table import FixedTable
 
 pytestmark = [  # short chains
     pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:.*without any value left out"),
 ]
 
 
@@ -71,12 +70,11 @@ def test_the_order_of_columns_does_not_change_the_random_values():
     assert Dataset.of(X).select(sorted(X)).signature() == Dataset.of(back).select(sorted(X)).signature()
 
 
-def test_empty_columns_and_rows_are_left_out_with_a_note():
+def test_empty_columns_are_left_out_with_a_note_and_empty_rows_stay():
     with pytest.warns(UserWarning, match="'b' holds no value: left out"):
         data = Dataset.of({"a": [1, 0, 1, None], "b": [None] * 4, "c": [0, 1, None, 1]})
     assert data.names == ("a", "c")
-    with pytest.warns(UserWarning, match="1 row without any value left out"):
-        assert Dataset.of({"a": [1, 0, None, 1, None], "c": [0, 1, None, 1, 1]}).n_rows == 4
+    assert Dataset.of({"a": [1, 0, None, 1, None], "c": [0, 1, None, 1, 1]}).n_rows == 5
     with pytest.raises(DataError, match="all cells are missing"):
         Dataset.of({"a": [None, None]})
 

@@ -1094,7 +1094,7 @@ def test_conforming_takes_names_states_and_order_of_the_other(tmp_path: Path) ->
 
 
 def test_conforming_matches_text_that_spells_a_value(tmp_path: Path) -> None:
-    like = Dataset.of({"a": ["0", "1", "1.5", "(0, 1]", "True", "nan"]})
+    like = Dataset.of({"a": ["0", "1", "1.5", "(0, 1]", "True", "nan"]}, na=[])
     values = [0, 1.0, 1.5, "1", np.int64(1), pd.Interval(0, 1), True]
     found = Dataset.conforming({"a": values}, like)
     assert [like.states[0][code] for code in found.codes[0]] == ["0", "1", "1.5", "1", "1", "(0, 1]", "True"]
@@ -1139,7 +1139,7 @@ def test_conforming_names_what_does_not_fit(X: object, what: str) -> None:
 
 
 def test_missing_is_missing_even_where_a_label_spells_it() -> None:
-    like = Dataset.of({"a": ["nan", "None"]})
+    like = Dataset.of({"a": ["nan", "None"]}, na=[])
     for value in (math.nan, None):
         with pytest.raises(DataError, match="1 missing value, the first in row 1"):
             Dataset.conforming({"a": [value]}, like)

@@ -81,7 +81,8 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--max-parents",
                 type=click.IntRange(1),
                 default=None,
-                help="Most parents of a node, in the search and in the chains.  [default: 4; 8 for measurements, 6 for mixed tables]",
+                help="Most parents of a node, in the search and in the chains.  "
+                "[default: 4; 8 for measurements, 6 for mixed tables]",
             ),
             click.option("--n-draws", type=click.IntRange(1), default=None, help="DAGs drawn by each MCMC chain."),
             click.option(

@@ -289,6 +289,8 @@ def _series_factor(name: str, series: nw.Series[Any]) -> Factor:
     if null.any() and (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         return _filled_factor(name, series, null)
     array = series.to_numpy()
+    if array.dtype.kind == "U" and series.str.contains("\0", literal=True).any():  # numpy drops it at the end
+        array = np.array(series.to_list(), object)
     if null.any():
         array = array.astype(object)
         array[null] = None

@@ -145,8 +145,9 @@ class Filled(NamedTuple):
 def filled(names: Sequence[str], factors: dict[int, Factor], values: dict[int, Floats]) -> Filled | None:
     """Put a random value of its column into each missing cell; None if no cell is missing.
 
-    Columns and rows without any value are left out, with a warning. The random values depend on the name and the
-    values of the column only, so the order of columns does not matter.
+    Columns without any value are left out, with a warning. Rows without any value stay, so that rows keep their
+    numbers; they say nothing. The random values depend on the name and the values of the column only, so the order
+    of columns does not matter.
     """
     gone = {i: np.isnan(own) for i, own in values.items()} | {i: missing_rows(own) for i, own in factors.items()}
     if not any(own.any() for own in gone.values()):
@@ -161,17 +162,13 @@ def filled(names: Sequence[str], factors: dict[int, Factor], values: dict[int, F
             f"{', '.join(out[:NAMED])}{more} hold{'s' if len(out) == 1 else ''} no value: left out", stacklevel=5
         )
     missing = np.stack([gone[i] for i in kept])
-    rows = np.flatnonzero(~missing.all(axis=0))
-    if len(rows) < missing.shape[1]:
-        warnings.warn(f"{count(missing.shape[1] - len(rows), 'row')} without any value left out", stacklevel=5)
     whole, numbers = {}, {}
     for at, i in enumerate(kept):
-        own = missing[at, rows]
         if i in values:
-            numbers[at] = _drawn(names[i], values[i][rows], own)
+            numbers[at] = _drawn(names[i], values[i], missing[at])
         else:
-            whole[at] = replace(factors[i], inverse=_drawn(names[i], factors[i].inverse[rows], own))
-    return Filled([names[i] for i in kept], whole, numbers, missing[:, rows], kept)
+            whole[at] = replace(factors[i], inverse=_drawn(names[i], factors[i].inverse, missing[at]))
+    return Filled([names[i] for i in kept], whole, numbers, missing, kept)
 
 
 def _drawn(name: str, column: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:

@@ -134,7 +134,7 @@ class StructureLearner(WithHoles, BaseEstimator):  # type: ignore[misc]
         return bounds_of(self._knowledge(), names)
 
     def _check(self) -> None:
-        """Raise ValueError for invalid arguments; subclasses override this."""
+        """Raise ValueError for invalid arguments."""
 
     def _check_count(self, *names: str, least: int = 0, none: str = "") -> None:
         """Check that arguments are integers of at least ``least``; ``none`` says what None means, if allowed."""
@@ -204,8 +204,7 @@ class StructureLearner(WithHoles, BaseEstimator):  # type: ignore[misc]
             return weigh(prior)
         return posterior_of_classes(weigh("classes"), self._obeyed, prior)
 
-    # --- results; see brai.posterior.weighted, brai.posterior.prediction, brai.posterior.consensus,
-    # brai.posterior.effects ---
+    # --- results ---
 
     def posterior(self) -> Posterior:
         """Learned graphs with probabilities: here one CPDAG or, with knowledge, those of its DAGs that obey it.

@@ -2,9 +2,12 @@
 
 `completed` starts from a graph that is scored on the rows that are there (`brai.search.complete_families`),
 chooses hyperparameters on a table completed with it, and draws completed tables and DAGs by data augmentation
-(`brai.posterior.augmentation`). `BRAI` takes its probabilities from these DAGs. A learner of a single graph
-learns one from each completed table; its posterior gives them equal weights, and `dag_` is the one of highest mean
-score over all tables.
+(`brai.posterior.augmentation`). The first graph misses edges, so cells completed with it are too noisy, and such
+a table favours other hyperparameters. So a graph is searched on it, the cells are completed with that one, and
+the choice is made again until it stays the same.
+
+`BRAI` takes its probabilities from these DAGs. A learner of a single graph learns one from each completed table;
+its posterior gives them equal weights, and `dag_` is the one of highest mean score over all tables.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ from brai.search.orders import search_by_order
 
 CHAINS = 4  # of learners that have no such setting
 KICKS = 2  # per variable, after the climb of a search
+TURNS = 4  # times at most that hyperparameters are chosen, on better and better completions
+LATER = 10  # seeds of completions after the first
 BRANCH = 7  # of the seed: searches and chains of the learners themselves use smaller numbers
 CANDIDATES = 100  # drawn DAGs that are considered for it
 START = 0.25  # of the time that is left goes to the first graph
@@ -61,23 +66,31 @@ def completed(
         )
         left = deadline - time.monotonic()
         first = climb(Gains(data, score, ess, prior), bounds, most, deadline - (1 - START) * left)
-        table = Model(data, score, ess, prior, ess).filled(first, FIRST, _branch(seed, 0))
+        model, best = Model(data, score, ess, prior, ess), first
     with status(verbose, "choosing hyperparameters, listing parent sets"):
-        learner._settle(table)
-        scores = learner._family_scores(table)
-        sets = FamilyTable(scores, max_parents=most, slack=scores.kind.slack, **bounds._asdict())
-        sets.add(first)
-        start = order_of(first, len(first))
-        found = search_by_order(sets, restarts=0, kicks=KICKS, starts=[start], grow=False, seed=_branch(seed, 1))
+        for turn in range(TURNS):
+            table = model.filled(best, FIRST, _branch(seed, 0 if turn == 0 else LATER + turn))
+            before = (learner.ess_, learner.structure_prior_) if turn else None
+            learner._settle(table)
+            scores = learner._family_scores(table)
+            sets = FamilyTable(scores, max_parents=most, slack=scores.kind.slack, **bounds._asdict())
+            sets.add(best)
+            start = order_of(best, len(best))
+            found = search_by_order(
+                sets, restarts=0, kicks=KICKS, starts=[start], grow=False, seed=_branch(seed, 1)
+            )
+            best = found.families
+            model = Model(data, scores.score, scores.ess, scores.prior, learner._parameter_ess)
+            if before == (learner.ess_, learner.structure_prior_) or time.monotonic() > deadline - left / 2:
+                break
     limits = np.full(data.n_variables, most, np.int64)
-    for v, parents in found.families:
+    for v, parents in best:
         limits[v] = max(limits[v], len(parents))
-    model = Model(data, scores.score, scores.ess, scores.prior, learner._parameter_ess)
     with counted(verbose, "completed tables and DAGs", 2 * PARTS) as advance:
         return augment(
             model,
             sets,
-            found.families,
+            best,
             Plan.of(*lengths_of(learner, data.n_variables)),
             n_chains=getattr(learner, "n_chains", CHAINS),
             max_parents=limits,

@@ -242,21 +242,24 @@ def widened(model: Model, table: FamilyTable, tables: Sequence[Any], deadline: f
 def missing_information(draws: Draws, rounds: int) -> NDArray[np.float64]:
     """For each edge the share of its uncertainty that is due to missing cells, (d, d); 0 if it is certain.
 
-    The variance of an edge over all draws, p (1 - p), is its mean variance within completed tables plus the
-    variance between these. The second part is compared with the whole (the fraction of missing information; Rubin
-    1987). Frequencies of short rounds vary by chance, too: the variance that draws of the same round would have if
-    they were independent is taken off.
+    Two draws of a chain one after the other are more alike if they are made on the same completed table than if
+    the cells are drawn anew in between. The difference of their covariances is the part of the variance p (1 - p)
+    of the edge that changes with the cells (the fraction of missing information; Rubin 1987). What takes the chain
+    more than one round to change is not in it, so it is rather too small where chains mix slowly.
     """
     chains, n, d, _ = draws.parents.shape
     each = n // rounds
-    present = np.zeros((chains * rounds, d, d))
-    for c in range(chains):
-        for r in range(rounds):
-            part = draws.parents[c, r * each : (r + 1) * each]
-            for v in range(d):
-                own = part[:, v].ravel()
-                present[c * rounds + r, :, v] = np.bincount(own[own >= 0], minlength=d) / each
-    p = present.mean(axis=0)
-    whole, chance = p * (1 - p), (present * (1 - present)).mean(axis=0) / max(each - 1, 1)
-    between = np.maximum(present.var(axis=0) - chance, 0.0)
-    return np.where(whole > 1e-9, between / np.maximum(whole, 1e-9), 0.0)
+    out = np.zeros((d, d))
+    if each < 2 or rounds < 2:
+        return out
+    inside = np.arange(1, n) % each != 0  # whether draw t + 1 is of the same round as draw t
+    for v in range(d):
+        present = np.zeros((chains, n, d), bool)
+        c, t, k = np.nonzero(draws.parents[:, :, v] >= 0)
+        present[c, t, draws.parents[c, t, v, k]] = True
+        both = present[:, 1:] & present[:, :-1]
+        p = present.mean(axis=(0, 1))
+        apart = both[:, inside].mean(axis=(0, 1)) - both[:, ~inside].mean(axis=(0, 1))
+        whole = p * (1 - p)
+        out[:, v] = np.where(whole > 1e-9, np.clip(apart / np.maximum(whole, 1e-9), 0.0, 1.0), 0.0)
+    return out

@@ -133,7 +133,7 @@ def add_coefficients(model: StructureLearner, rows: list[dict[str, Any]]) -> Non
 
 
 def add_missing_information(model: StructureLearner, rows: list[dict[str, Any]]) -> None:
-    """Add the share of each edge's uncertainty that is due to missing cells; nothing if none is missing."""
+    """Add the share of each edge's uncertainty that is due to missing cells, an upper bound; if there are any."""
     if counts(model._train) is None:
         return
     found, place = model.missing_information(), {name: i for i, name in enumerate(model._train.names)}

@@ -101,12 +101,12 @@ def imputed(model: Any, names: Sequence[str]) -> list[list[Any]]:
         return []
     place = {name: i for i, name in enumerate(names)}
     spread = {name: float(np.std(found.whole.columns()[v])) or 1.0 for v, name in enumerate(found.whole.names)}
-    ranked = sorted(
-        found.cells, key=lambda own: own.probability if own.sd is None else -own.sd / spread[own.column]
+    states = sorted(
+        (own for own in found.cells if own.sd is None), key=lambda own: own.probability or 0.0
     )  # stable
-    states = [own for own in ranked if own.sd is None]
-    numbers = [own for own in ranked if own.sd is not None]
-    share = round(LISTED * len(states) / max(1, len(ranked)))
+    numbers = [own for own in found.cells if own.sd is not None]
+    numbers.sort(key=lambda own: -(own.sd or 0.0) / spread[own.column])
+    share = round(LISTED * len(states) / max(1, len(found.cells)))
     return [_cell(own, place[own.column]) for own in states[:share] + numbers[: LISTED - share]]
 
 

@@ -470,7 +470,7 @@ function fillTable() {
     el("td", { class: "name" }, link(p.a)), el("td", { class: "sign" }, pictureOf(p) ? el("button", { class: "link", title: "Show the data of this edge",
       "aria-label": `Data of ${short(p.a)} and ${short(p.b)}`, onclick: () => openPair(p) }, p.sure ? "→" : "–") : p.sure ? "→" : "–"),
     el("td", { class: "name" }, link(p.b)), el("td", {}, bar(p.strength, false)), el("td", {}, bar(p.direction, true)),
-    D.missing ? el("td", { title: "share of the uncertainty about this edge that is due to missing cells" }, p.gone ? percent(p.gone) : "0 %") : null,
+    D.missing ? el("td", { title: "share of the uncertainty about this edge and its direction that is due to missing cells; an upper bound" }, p.gone ? percent(p.gone) : "0 %") : null,
     sized ? el("td", { class: "size", title: "standardised coefficient, averaged over graphs that have the edge" }, sizeOf(p)) : null,
     el("td", {}, bestWord(p)),
     columns.some(([title]) => title === "Chains differ by") ? el("td", { class: p.apart > 0.1 ? "wide" : null }, plain(p.apart)) : null,
