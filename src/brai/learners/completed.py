@@ -64,8 +64,8 @@ def completed(
         prior = family_prior(
             StructurePrior.of("fair" if given == "auto" else given), data.names, learner._knowledge()
         )
-        left = deadline - time.monotonic()
-        first = climb(Gains(data, score, ess, prior), bounds, most, deadline - (1 - START) * left)
+        first = climb(Gains(data, score, ess, prior), bounds, most, _share(deadline, START))
+        halfway = _share(deadline, 0.5)
         model, best = Model(data, score, ess, prior, ess), first
     with status(verbose, "choosing hyperparameters, listing parent sets"):
         for turn in range(TURNS):
@@ -81,7 +81,7 @@ def completed(
             )
             best = found.families
             model = Model(data, scores.score, scores.ess, scores.prior, learner._parameter_ess)
-            if before == (learner.ess_, learner.structure_prior_) or time.monotonic() > deadline - left / 2:
+            if before == (learner.ess_, learner.structure_prior_) or time.monotonic() > halfway:
                 break
     limits = np.full(data.n_variables, most, np.int64)
     for v, parents in best:
@@ -158,6 +158,12 @@ def _fitted(learner: Any, table: Any) -> tuple[NDArray[np.int8], dict[str, Any]]
     """Fit a copy to a completed table; returns its DAG and its fitted attributes."""
     model = clone(learner).fit(table)
     return model.dag_.reorder(table.names).adjacency, dict(vars(model))
+
+
+def _share(deadline: float, share: float) -> float:
+    """When this share of the time that is left is over; infinity stays."""
+    now = time.monotonic()
+    return deadline if math.isinf(deadline) else now + share * (deadline - now)
 
 
 def _branch(seed: np.random.SeedSequence, part: int) -> np.random.SeedSequence:

@@ -17,6 +17,7 @@ from brai.posterior.augmentation import missing_information
 from brai.posterior.imputation import Imputed
 from brai.posterior.weighted import Floats, Posterior
 from brai.runtime.checks import check_count
+from brai.runtime.interrupts import interruptible
 from brai.runtime.seeds import generator
 
 ROW_MODELS, ROW_DRAWS = 40, 10  # draws of graph and parameters, and completions of a row for each
@@ -59,6 +60,7 @@ class WithHoles:
             parameters = kind_of(table).drawn_parameters(table, dags[which], self._parameter_ess, rng)
             yield table, parameters, rng
 
+    @interruptible
     def impute(self, X: Any = None, *, n: int = 100, random_state: Any = 0) -> Imputed:
         """Missing cells with their probabilities: those of the training table, or of other rows X.
 

@@ -41,6 +41,7 @@ SWEEPS = 3  # over the missing cells, in each round
 FIRST = 15  # rounds with a fixed DAG before chains begin
 EACH = 5  # DAGs of a round: cells change from round to round, so many short rounds mix best
 LEAST = 20  # rounds of burn-in
+VALUES, FEWEST = 3e8, 3  # values of all completed tables that are kept, and tables that are kept in any case
 PARTS = 5  # into which rounds are divided; time is looked at between them
 
 
@@ -142,7 +143,10 @@ def augment(  # arguments: options of a public function, by keyword
         go(rounds, True)
         done += rounds
     draws = [cells for part in parts for cells in (_state(own)[1] for own in part)]
-    return Augmented(model.data.with_draws(draws), _joined(table.scores.data.names, parts, n_chains), done)
+    most = min(len(draws), max(FEWEST, int(VALUES / model.data.missing.size)))
+    chosen = np.linspace(0, len(draws) - 1, most).round().astype(int).tolist()
+    data = model.data.with_draws([draws[i] for i in chosen])
+    return Augmented(data, _joined(data.names, parts, n_chains), done)
 
 
 def _divided(n: int) -> list[int]:
