@@ -33,11 +33,14 @@ from brai.graphs.pdag import families_of
 from brai.kernels.interface import NO_RULE, Evidence, begin, test, turn
 from brai.kinds import kind_of
 from brai.kinds.gaussian import bge
+from brai.kinds.gaussian.kind import products
 from brai.kinds.gaussian.moments import Moments
 from brai.kinds.gaussian.network import GaussianNetwork
 from brai.kinds.scores import FamilyScores
+from brai.posterior import mcmc
 from brai.posterior.prediction import log_predictive
 from brai.runtime.jit import njit
+from brai.search.family_table import FamilyTable
 from brai.tree.rai import Learner, rai
 
 kernels = pytest.mark.kernels
@@ -250,6 +253,27 @@ def test_workers_and_the_order_of_columns_change_nothing(rng):
     two = BRAI(random_state=0, n_jobs=2).fit(data.select(data.names[::-1]))
     assert one.cpdag_ == two.cpdag_.reorder(data.names)
     assert np.array_equal(one.edge_probabilities(), two.edge_probabilities()[::-1, ::-1])
+
+
+def test_scores_do_not_depend_on_what_a_chain_remembers(rng, monkeypatch):
+    scores = FamilyScores(linear(rng, 8, 60)[0])
+    table = FamilyTable(scores, max_parents=2)  # most families that a chain meets are not listed
+    limits = np.full(8, 7)
+    one = mcmc.sample_dags(table.with_scores(scores), 50, thin=200, burn_in=0, max_parents=limits)
+    walk = mcmc.walk
+
+    def forgetful(*arguments):
+        mcmc._benches.clear()
+        return walk(*arguments)
+
+    monkeypatch.setattr(mcmc, "walk", forgetful)
+    two = mcmc.sample_dags(table.with_scores(scores), 50, thin=200, burn_in=0, max_parents=limits)
+    assert np.array_equal(one.log_scores, two.log_scores)
+
+
+def test_products_by_blocks(rng):
+    a = rng.normal(size=(150, 700))
+    np.testing.assert_allclose(products(a, a), a @ a.T, atol=1e-10)
 
 
 def test_knowledge_and_beliefs_are_obeyed(rng):

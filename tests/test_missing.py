@@ -1,6 +1,8 @@
 """Missing cells: data augmentation against enumeration, completions of each kind, results of learners."""
 
 import itertools
+import math
+import time
 
 import numpy as np
 import pytest
@@ -10,16 +12,22 @@ from all_dags import all_dags
 from brai import BRAI, MMHC, RAI, Bootstrap, Dataset, Exact, HillClimbing, Knowledge, OrderSearch, load_network
 from brai.data.columns import DataError
 from brai.data.incomplete import Incomplete
+from brai.graphs.knowledge import Bounds
 from brai.graphs.priors import StructurePrior, family_prior
 from brai.kinds import kind_of
 from brai.kinds.scores import FamilyScores
+from brai.learners.completed import _share
 from brai.posterior.augmentation import Model, Plan, augment, missing_information
+from brai.search.complete_families import Gains, climb
 from brai.search.family_table import FamilyTable
 from brai.search.fixed_table import FixedTable
 
 pytestmark = [  # short chains
     pytest.mark.filterwarnings("ignore::brai.learners.drawing.ConvergenceWarning"),
 ]
+
+
+ASIA = load_network("asia").sample(800, random_state=4)
 
 
 def with_holes(table, share, seed):
@@ -225,9 +233,26 @@ def test_mixed_cells_follow_their_neighbours():
     assert np.mean(inside) > 0.8
 
 
-# --- learners ---
+# --- the first graph ---
 
-ASIA = load_network("asia").sample(800, random_state=4)
+
+def test_the_first_graph_is_scored_on_the_rows_that_are_there():
+    data = Dataset.of(with_holes(ASIA, 0.1, 1))
+    gains = Gains(data, "bdeu", 1.0, family_prior(StructurePrior(1.0), data.names, None))
+    found = {frozenset((v, p)) for v, own in climb(gains, Bounds.free(8), 4) for p in own}
+    names = data.names
+    assert frozenset((names.index("smoke"), names.index("bronc"))) in found
+    rows = np.flatnonzero(~data.missing[[2, 4]].any(axis=0))
+    whole = FamilyScores(data.table.select(["smoke", "bronc"]).rows(rows)).families([(1, (0,)), (1, ())])
+    assert gains(4, (2,)) == pytest.approx(whole[0] - whole[1] - np.log(7))
+
+
+def test_a_share_of_no_limit_is_no_limit():
+    assert _share(math.inf, 0.25) == math.inf
+    assert _share(time.monotonic() + 100, 0.25) == pytest.approx(time.monotonic() + 25, abs=5)
+
+
+# --- learners ---
 
 
 @pytest.fixture(scope="module")
