@@ -225,7 +225,7 @@ class Dataset:
         if table.dtype.kind not in "iu":
             raise DataError(f"codes are of type {table.dtype}, not integers: use Dataset.of for other values")
         names = check_names(default_names(table.shape[1]) if names is None else names)
-        sizes = _sizes(table) if arities is None else arities
+        sizes = [int(own) + 1 for own in table.max(axis=0, initial=0)] if arities is None else arities
         each = names if states is None or isinstance(states, Mapping) else states
         for what, things in (("names", names), ("arities", sizes), ("lists of states", each)):
             if not hasattr(things, "__len__"):
@@ -331,6 +331,10 @@ class Dataset:
             return _as_it_was(codes, wanted, states)  # already checked
         return Dataset(codes, wanted, states)
 
+    def states_of(self, v: int) -> tuple[Any, ...]:
+        """The states of a variable."""
+        return self.states[v]
+
     def columns(self) -> NDArray[Any]:
         """The codes of each variable."""
         return self.codes
@@ -387,10 +391,6 @@ def columns_of_any(X: Any, words: Words = AUTO) -> Columns:
         own |= dict(zip(X.numbers.names, X.numbers.values, strict=True))
         return list(X.names), [own[name] for name in X.names]
     return _own_columns(X) if isinstance(X, Dataset) else source_columns(X, words)
-
-
-def _sizes(codes: NDArray[Any]) -> list[int]:
-    return [int(largest) + 1 for largest in codes.max(axis=0, initial=0)]
 
 
 def _own_columns(data: Dataset) -> Columns:

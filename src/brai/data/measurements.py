@@ -108,6 +108,9 @@ class Measurements:
         """Which variables have one value only."""
         return np.asarray(self.values.min(axis=1) == self.values.max(axis=1))
 
+    def states_of(self, v: int) -> None:
+        """None: measurements have no states."""
+
     def columns(self) -> Floats:
         """The values of each variable."""
         return self.values

@@ -47,7 +47,7 @@ class Imputed:
         for v in np.flatnonzero(missing.any(axis=1)).tolist():
             at = np.flatnonzero(missing[v])
             values = np.stack([own.columns()[v][at] for own in drawn])
-            states = states_of(table, v)
+            states = table.states_of(v)
             found = np.array(table.columns()[v])
             if states is None:
                 low, high = np.quantile(values, [0.025, 0.975], axis=0)
@@ -104,11 +104,3 @@ class Imputed:
         if len(self) > SHOWN:
             lines.append(f"  … and {len(self) - SHOWN} more: see rows()")
         return "\n".join(lines)
-
-
-def states_of(table: Any, v: int) -> tuple[Any, ...] | None:
-    """The states of a variable; None for a measurement."""
-    if table.kind == "discrete":
-        states: tuple[Any, ...] = table.states[v]
-        return states
-    return None if table.kind == "gaussian" else table.states_of(v)
