@@ -399,6 +399,11 @@ def test_one_value_seen_and_missing_required_parents():
     assert model.adjacency_probabilities()[0].max() == 0
 
 
+def test_a_learner_that_takes_no_holes_says_so():
+    with pytest.raises(DataError, match=r"DPMCMC takes no missing cells, and \d+ of 6400 are: use BRAI or Exact"):
+        brai.DPMCMC(n=10).fit(with_holes(ASIA, 0.1, 1))
+
+
 def test_unknown_states_in_rows_with_holes_are_an_error(fitted):
     rows = with_holes(ASIA.rows(np.arange(5)), 0.3, 9)
     rows["smoke"] = ["often", None, "yes", "no", "no"]

@@ -41,7 +41,7 @@ KICKS = 2  # per variable, after the climb of a search
 TURNS = 4  # times at most that hyperparameters are chosen, on better and better completions
 LATER = 10  # seeds of completions after the first
 BRANCH = 7  # of the seed: searches and chains of the learners themselves use smaller numbers
-CANDIDATES = 100  # drawn DAGs that are considered for it
+CANDIDATES = 100  # drawn DAGs of highest score that are considered for the best graph
 START = 0.25  # of the time that is left goes to the first graph
 
 

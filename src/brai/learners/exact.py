@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from brai.data.columns import DataError
 from brai.data.incomplete import Incomplete
 from brai.graphs.pdag import families_of
 from brai.kinds.scores import spread
@@ -181,6 +182,11 @@ class DPMCMC(StructureLearner):
     def fit(self, X: Any, y: Any = None) -> DPMCMC:
         """Run the chain on a table (pandas, polars, pyarrow, numpy), a file name or a Dataset; y is ignored."""
         data = self._taken(X)
+        if isinstance(data, Incomplete):
+            raise DataError(
+                f"DPMCMC takes no missing cells, and {int(data.missing.sum())} of {data.missing.size} are: use BRAI "
+                'or Exact, or Dataset.of(X, missing="drop")'
+            )
         self._settle(data.select(sorted(data.names)))
         with status(self.verbose, "drawing DAGs by a chain"):
             self.chain_: Chain = sample_dags(
