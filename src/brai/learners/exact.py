@@ -184,8 +184,8 @@ class DPMCMC(StructureLearner):
         data = self._taken(X)
         if isinstance(data, Incomplete):
             raise DataError(
-                f"DPMCMC takes no missing cells, and {int(data.missing.sum())} of {data.missing.size} are: use BRAI "
-                'or Exact, or Dataset.of(X, missing="drop")'
+                f"DPMCMC takes no missing cells, and {int(data.missing.sum())} of {data.missing.size} are: "
+                'use BRAI or Exact, or Dataset.of(X, missing="drop")'
             )
         self._settle(data.select(sorted(data.names)))
         with status(self.verbose, "drawing DAGs by a chain"):
